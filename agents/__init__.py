@@ -1,0 +1,1 @@
+"""The mind: agent core, models, stores and tools. Knows nothing of sound."""

@@ -1,0 +1,1 @@
+"""The ground every floor stands on: errors, abort, clock, emitter, scope, back-off, credentials, weights."""

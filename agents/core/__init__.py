@@ -1,0 +1,1 @@
+"""The agent core: builder and runnable, loop, context, executor, observer, display stack, permissions, contracts."""

@@ -1,0 +1,111 @@
+"""What a running agent tells its subscribers; ``type`` is the wire name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+from agents.core.messages import ToolCall, ToolResultData, TokenUsage
+
+
+@dataclass(frozen=True)
+class AgentEvent:
+    """Base of all subscriber events."""
+
+    type: ClassVar[str] = "agent_event"
+
+
+@dataclass(frozen=True)
+class TextDelta(AgentEvent):
+    """A piece of the reply's text. ``reply_id`` is the id of the agent message it belongs to."""
+
+    type: ClassVar[str] = "text_delta"
+    text: str
+    reply_id: str = ""
+
+
+@dataclass(frozen=True)
+class ToolUse(AgentEvent):
+    """The model asked for a tool."""
+
+    type: ClassVar[str] = "tool_use"
+    id: str
+    name: str
+    input: Any
+
+
+@dataclass(frozen=True)
+class ModelResponse(AgentEvent):
+    """A whole response of a model that does not stream."""
+
+    type: ClassVar[str] = "model_response"
+    text: str
+    reply_id: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    stop_reason: str | None = None
+
+
+@dataclass(frozen=True)
+class ModelResponseComplete(AgentEvent):
+    """The end of a streamed response; ``text`` is its whole text."""
+
+    type: ClassVar[str] = "model_response_complete"
+    text: str
+    reply_id: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    stop_reason: str | None = None
+
+
+@dataclass(frozen=True)
+class ToolUseResult(AgentEvent):
+    """A tool finished (or was refused or aborted)."""
+
+    type: ClassVar[str] = "tool_use_result"
+    call_id: str | None
+    tool_name: str
+    result: ToolResultData
+    duration_ms: float = 0.0
+
+    @property
+    def id(self) -> str | None:
+        """Alias of ``call_id``."""
+        return self.call_id
+
+    @property
+    def name(self) -> str:
+        """Alias of ``tool_name``."""
+        return self.tool_name
+
+
+@dataclass(frozen=True)
+class CompactionStart(AgentEvent):
+    """History is being summarised; deltas until ``compaction_end`` are the summary and must not be spoken."""
+
+    type: ClassVar[str] = "compaction_start"
+    current_token_consumption: int
+
+
+@dataclass(frozen=True)
+class CompactionEnd(AgentEvent):
+    """The summary is stored."""
+
+    type: ClassVar[str] = "compaction_end"
+    current_token_consumption: int
+    summary_message: str
+    consumption: TokenUsage = field(default_factory=TokenUsage)
+
+
+@dataclass(frozen=True)
+class TokenConsumption(AgentEvent):
+    """Tokens used by one model call."""
+
+    type: ClassVar[str] = "token_consumption"
+    consumption: TokenUsage
+
+
+class Subscriber(Protocol):
+    """Receives agent events, awaited in order. A failing subscriber is logged and never stops the agent."""
+
+    async def record(self, event: AgentEvent) -> None:
+        """Take note of one event."""
+        ...

@@ -1,0 +1,140 @@
+"""What a conversation is made of: the shapes that stores persist and model adapters translate.
+
+Field names are wire format: other programs read stored conversations.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Shape(BaseModel):
+    """Base of all persisted shapes: unknown fields of newer versions survive a round trip."""
+
+    model_config = ConfigDict(extra="allow", validate_assignment=True)
+
+
+class Source(Shape):
+    """Where media comes from: inline base64 ``data`` or a ``url``."""
+
+    type: Literal["base64", "url"]
+    media_type: str = ""
+    data: str | None = None
+    url: str | None = None
+
+
+class ContentPart(Shape):
+    """One part of a multimodal message."""
+
+    type: Literal["text", "image", "video", "document", "audio"]
+    text: str | None = None
+    name: str | None = None
+    source: Source | None = None
+
+
+class ToolCall(Shape):
+    """A model's request to run a tool. ``input_args`` is the raw JSON value, unvalidated."""
+
+    tool_name: str
+    input_args: Any = None
+    id: str | None = None
+    provider_options: dict[str, Any] | None = None
+
+
+class ToolResultData(Shape):
+    """What a tool gave back.
+
+    ``data`` goes to the model; ``renderData`` to screens only; ``summary`` replaces ``data`` in older context;
+    ``speech`` is the tool's own sentence for the user, used when no model phrases the answer.
+    """
+
+    status: Literal["success", "error", "aborted"] = "success"
+    data: Any = None
+    message: str | None = None
+    renderData: Any = None  # noqa: N815 - wire name
+    summary: str | None = None
+    generateSummaryArgs: Any = None  # noqa: N815 - wire name
+    speech: str | None = None
+
+
+class ToolResult(Shape):
+    """A tool result inside a message, tied to its call by ``call_id``. ``duration_ms`` covers all attempts."""
+
+    tool_name: str
+    call_id: str | None = None
+    result: ToolResultData
+    duration_ms: float | None = None
+
+
+class Message(Shape):
+    """One message of a conversation.
+
+    ``id`` is set on every agent message before its first delta: it is the *reply id* under which the text that was
+    really heard is reported back. ``heard`` is None until such a report arrives, then ``complete`` or ``interrupted``.
+    """
+
+    sender: Literal["user", "agent"]
+    text: str = ""
+    id: str | None = None
+    content: list[ContentPart] | None = None
+    tool_calls: list[ToolCall] | None = None
+    tool_results: list[ToolResult] | None = None
+    pre_modified_text: str | None = None
+    is_compaction: bool = False
+    is_compaction_request: bool = False
+    is_skill_injection: bool = False
+    reasoning_content: str | None = None
+    framework_context: Literal["runtime", "inbox", "event", "notice"] | None = None
+    provider_options: dict[str, Any] | None = None
+    heard: Literal["complete", "interrupted"] | None = None
+    created_at: str | None = None
+
+
+def new_reply_id() -> str:
+    """A fresh id for an agent message."""
+    return f"reply_{uuid.uuid4().hex}"
+
+
+class TokenUsage(Shape):
+    """Token counts of one or more model calls."""
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cache_creation_input_tokens: int = 0
+    cache_read_input_tokens: int = 0
+
+
+class ModelResult(Shape):
+    """What a model call returned: usually one agent message."""
+
+    messages: list[Message] = Field(default_factory=list[Message])
+    usage: TokenUsage = Field(default_factory=TokenUsage)
+    stop_reason: str | None = None
+
+
+class Task(Shape):
+    """One entry of the agent's own task list."""
+
+    id: str
+    content: str
+    activeForm: str = ""  # noqa: N815 - wire name
+    status: Literal["pending", "in_progress", "completed"] = "pending"
+
+
+class InboxItem(Shape):
+    """Something the conversation waits for, or has received, from outside."""
+
+    id: str
+    tag: str
+    request: str
+    response: str | None = None
+    status: Literal["pending", "resolved", "consumed"] = "pending"
+    blocking: bool = False
+    created_at: str = ""
+    resolved_at: str | None = None
+
+
+PermissionStatus = Literal["granted", "denied", "unset"]

@@ -1,0 +1,100 @@
+"""The store contract: everything a conversation must remember. Optional groups may be left out by subclasses."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Literal
+
+from agents.core.messages import InboxItem, Message, PermissionStatus, Task, TokenUsage
+
+
+class StoreAdapter(ABC):
+    """Persists one conversation. Lists returned are copies.
+
+    ``supports`` names the optional groups that are implemented: ``amend``, ``tasks``, ``permissions``, ``inbox``,
+    ``subagents``. Absence silently disables the feature that needs it.
+    """
+
+    identifier: str
+    supports: frozenset[str] = frozenset()
+
+    @abstractmethod
+    async def get_messages(self) -> list[Message]:
+        """All messages, oldest first."""
+
+    @abstractmethod
+    async def append_messages(self, messages: list[Message]) -> None:
+        """Add messages at the end, atomically."""
+
+    @abstractmethod
+    async def get_token_count(self) -> int:
+        """Tokens in plus out since the last reset, without cache counters."""
+
+    @abstractmethod
+    async def add_tokens(self, usage: TokenUsage) -> None:
+        """Count tokens."""
+
+    @abstractmethod
+    async def get_token_consumption(self) -> TokenUsage:
+        """All counters since the last reset."""
+
+    @abstractmethod
+    async def get_turn_count(self) -> int:
+        """Model calls since the last reset."""
+
+    @abstractmethod
+    async def increment_turn(self) -> None:
+        """Count one model call."""
+
+    @abstractmethod
+    async def reset_counters(self) -> None:
+        """Zero tokens and turns; messages stay."""
+
+    async def amend_message(
+        self, message_id: str, *, text: str, heard: Literal["complete", "interrupted"]
+    ) -> bool:
+        """Replace the text of an agent message by what was really heard. False if there is no such message."""
+        raise NotImplementedError
+
+    async def get_tasks(self) -> list[Task]:
+        """The task list."""
+        raise NotImplementedError
+
+    async def add_tasks(self, tasks: list[Task]) -> None:
+        """Replace the task list."""
+        raise NotImplementedError
+
+    async def update_task(self, task_id: str, changes: dict[str, Any]) -> None:
+        """Change fields of one task; unknown ids are ignored."""
+        raise NotImplementedError
+
+    async def get_permission(self, tool: str, tool_input: Any = None) -> PermissionStatus:
+        """What was answered for this tool with this input."""
+        raise NotImplementedError
+
+    async def set_permission(self, tool: str, status: PermissionStatus, tool_input: Any = None) -> None:
+        """Remember an answer."""
+        raise NotImplementedError
+
+    async def get_inbox_items(self) -> list[InboxItem]:
+        """All inbox items."""
+        raise NotImplementedError
+
+    async def add_inbox_item(self, item: InboxItem) -> None:
+        """Add one item."""
+        raise NotImplementedError
+
+    async def update_inbox_item(self, item_id: str, changes: dict[str, Any]) -> None:
+        """Change ``status``, ``response`` or ``resolved_at`` of one item; unknown ids are ignored."""
+        raise NotImplementedError
+
+    async def get_resolved_inbox_items(self) -> list[InboxItem]:
+        """Items that were resolved and not yet consumed."""
+        return [item for item in await self.get_inbox_items() if item.status == "resolved"]
+
+    async def create_sub_agent_store(self, namespace: str, durable: bool = False) -> StoreAdapter:
+        """A store for a subagent: durable ones are found again by namespace."""
+        raise NotImplementedError
+
+    async def close(self) -> None:
+        """Release files; idempotent."""

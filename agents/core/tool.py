@@ -1,0 +1,76 @@
+"""Tools: a pydantic model for the arguments, an async function, and the conditions under which it may run."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from pydantic import BaseModel
+
+from agents.base.abort import AbortToken
+from agents.core.messages import ToolResultData
+from agents.core.model import Sentences, ToolSpec
+
+if TYPE_CHECKING:
+    from agents.core.display import DisplayManager
+    from agents.core.glove import Glove
+
+Args = TypeVar("Args", bound=BaseModel)
+
+
+class NoArgs(BaseModel):
+    """For tools without arguments."""
+
+
+@dataclass(frozen=True)
+class ToolContext:
+    """What a running tool can reach.
+
+    Attributes:
+        display: the conversation's display stack, for questions and cards.
+        glove: the agent that runs the tool.
+        abort: aborted when the user interrupts.
+        language: language of the turn that led here (BCP-47 primary tag); tools phrase ``speech`` in it.
+    """
+
+    display: DisplayManager
+    glove: Glove
+    abort: AbortToken
+    language: str = "en"
+
+
+@dataclass(frozen=True)
+class Tool(Generic[Args]):
+    """A tool of an agent.
+
+    Attributes:
+        name: unique, case-insensitive.
+        description: what it does and when to call it, for the model.
+        run: called with validated arguments; returns ``ToolResultData``, or any value, which is wrapped as success.
+        args: pydantic model of the arguments, or None with ``json_schema`` for unvalidated raw input.
+        json_schema: raw JSON Schema, only when ``args`` is None.
+        requires_permission: True, or a function of the raw input that says whether to ask the user first.
+        un_abortable: runs to its end even when the turn is aborted.
+        generate_summary: makes the short form that replaces the result in older context.
+        sentences: what a person says to call the tool directly.
+    """
+
+    name: str
+    description: str
+    run: Callable[[Any, ToolContext], Awaitable[ToolResultData | Any]]
+    args: type[Args] | None = None
+    json_schema: Mapping[str, Any] | None = None
+    requires_permission: bool | Callable[[Any], bool] = False
+    un_abortable: bool = False
+    generate_summary: Callable[[Any], Awaitable[str]] | None = None
+    sentences: Sequence[Sentences] = field(default_factory=tuple[Sentences, ...])
+
+    def __post_init__(self) -> None:
+        if self.args is None and self.json_schema is None:
+            raise ValueError(f"tool {self.name!r} needs an args model or a JSON schema")
+
+    def spec(self) -> ToolSpec:
+        """What a model sees of this tool."""
+        schema = dict(self.json_schema) if self.args is None else self.args.model_json_schema()  # type: ignore[arg-type]
+        return ToolSpec(self.name, self.description, schema, tuple(self.sentences))

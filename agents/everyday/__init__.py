@@ -1,0 +1,1 @@
+"""Tools for every day, with the sentences that call them: time, sums, units, timers, lists, notes, conversation control."""

@@ -1,0 +1,1 @@
+"""Conversation stores: in memory and SQLite."""

@@ -1,0 +1,94 @@
+"""PCM: the one sample format between all parts, and conversion to and from it.
+
+Samples are signed 16-bit, mono, in ``numpy`` arrays of shape ``(n,)``. The capture path runs at 16 kHz in frames of
+10 ms (160 samples); the playback path at the rate of its sink.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Pcm: TypeAlias = npt.NDArray[np.int16]
+"""Signed 16-bit mono samples, shape (n,)."""
+
+Floats: TypeAlias = npt.NDArray[np.float32]
+"""Samples in -1…1, shape (n,)."""
+
+CAPTURE_RATE_HZ = 16_000
+FRAME_MS = 10
+FRAME_SAMPLES = CAPTURE_RATE_HZ * FRAME_MS // 1000
+"""Samples of one capture frame: 160."""
+
+
+def silence(samples: int) -> Pcm:
+    """``samples`` zero samples."""
+    return np.zeros(samples, np.int16)
+
+
+def float_to_pcm(x: npt.NDArray[np.floating]) -> Pcm:
+    """-1…1 to int16: clamps, scales negatives by 32768 and the rest by 32767; NaN becomes 0."""
+    x = np.nan_to_num(np.asarray(x, np.float32), nan=0.0, posinf=1.0, neginf=-1.0)
+    x = np.clip(x, -1.0, 1.0)
+    return np.rint(np.where(x < 0, x * 32768.0, x * 32767.0)).astype(np.int16)
+
+
+def pcm_to_float(pcm: Pcm) -> Floats:
+    """int16 to -1…1, the inverse of ``float_to_pcm``."""
+    x = pcm.astype(np.float32)
+    return np.where(x < 0, x / np.float32(32768.0), x / np.float32(32767.0)).astype(np.float32)
+
+
+def rms(pcm: Pcm) -> float:
+    """Root mean square level on a scale of 0…1 (full scale 32768); 0 for an empty array."""
+    if pcm.size == 0:
+        return 0.0
+    x = pcm.astype(np.float64) / 32768.0
+    return float(np.sqrt(np.mean(x * x)))
+
+
+def ms_to_samples(ms: float, rate_hz: int) -> int:
+    """Milliseconds to samples, rounded."""
+    return round(ms * rate_hz / 1000)
+
+
+class ByteJoiner:
+    """Turns a stream of little-endian s16 byte chunks of any length into PCM, keeping an odd byte for the next chunk."""
+
+    def __init__(self) -> None:
+        self._carry = b""
+
+    def push(self, chunk: bytes | bytearray | memoryview) -> Pcm:
+        """The samples that are complete after ``chunk``."""
+        data = self._carry + bytes(chunk)
+        whole = len(data) - len(data) % 2
+        self._carry = data[whole:]
+        return np.frombuffer(data[:whole], dtype="<i2").astype(np.int16)
+
+
+class FrameCutter:
+    """Cuts a stream of PCM chunks into frames of exactly ``size`` samples; the remainder waits for more."""
+
+    def __init__(self, size: int = FRAME_SAMPLES) -> None:
+        self.size = size
+        self._rest: Pcm = silence(0)
+
+    def push(self, pcm: Pcm) -> list[Pcm]:
+        """The whole frames available after ``pcm``, in order."""
+        data = np.concatenate((self._rest, pcm)) if self._rest.size else pcm
+        count = data.size // self.size
+        self._rest = data[count * self.size :].copy()
+        return [data[i * self.size : (i + 1) * self.size] for i in range(count)]
+
+    def flush(self) -> Pcm | None:
+        """The remainder, padded with silence to a whole frame, or None."""
+        if not self._rest.size:
+            return None
+        rest, self._rest = self._rest, silence(0)
+        return np.concatenate((rest, silence(self.size - rest.size)))
+
+    def reset(self) -> None:
+        """Forget the remainder."""
+        self._rest = silence(0)

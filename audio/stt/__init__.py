@@ -1,0 +1,1 @@
+"""Speech to text: the contract, Whisper for finals, Moonshine for partials, scripted recognisers."""

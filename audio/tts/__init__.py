@@ -1,0 +1,1 @@
+"""Text to speech: the contract, hibari, espeak-ng, scripted voices."""

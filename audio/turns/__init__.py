@@ -1,0 +1,1 @@
+"""Turn-taking: the only place that commits what the user said as a turn."""

@@ -1,0 +1,1 @@
+"""Voice activity detection: the contract, Silero, and an adaptive energy detector."""

@@ -1,0 +1,1 @@
+"""Faces that can be attached to a voice."""

@@ -1,0 +1,1 @@
+"""Speech-to-speech sessions and the rooms that carry them."""
