@@ -41,6 +41,12 @@ def pcm_to_float(pcm: Pcm) -> Floats:
     return np.where(x < 0, x / np.float32(32768.0), x / np.float32(32767.0)).astype(np.float32)
 
 
+def round_to_pcm(x: npt.NDArray[np.floating]) -> Pcm:
+    """Floats on the scale of int16 (full scale 32768) to int16: rounds and clamps; NaN becomes 0."""
+    x = np.nan_to_num(np.asarray(x), nan=0.0, posinf=32767.0, neginf=-32768.0)
+    return np.clip(np.rint(x), -32768, 32767).astype(np.int16)
+
+
 def rms(pcm: Pcm) -> float:
     """Root mean square level on a scale of 0…1 (full scale 32768); 0 for an empty array."""
     if pcm.size == 0:
@@ -55,7 +61,7 @@ def ms_to_samples(ms: float, rate_hz: int) -> int:
 
 
 class ByteJoiner:
-    """Turns a stream of little-endian s16 byte chunks of any length into PCM, keeping an odd byte for the next chunk."""
+    """Turns a stream of little-endian s16 byte chunks of any length into PCM; an odd byte waits for the next chunk."""
 
     def __init__(self) -> None:
         self._carry = b""
@@ -69,7 +75,10 @@ class ByteJoiner:
 
 
 class FrameCutter:
-    """Cuts a stream of PCM chunks into frames of exactly ``size`` samples; the remainder waits for more."""
+    """Cuts a stream of PCM chunks into frames of exactly ``size`` samples; the remainder waits for more.
+
+    Frames never share memory with the chunks, so a sound card's buffer may be reused at once.
+    """
 
     def __init__(self, size: int = FRAME_SAMPLES) -> None:
         self.size = size
@@ -77,10 +86,15 @@ class FrameCutter:
 
     def push(self, pcm: Pcm) -> list[Pcm]:
         """The whole frames available after ``pcm``, in order."""
-        data = np.concatenate((self._rest, pcm)) if self._rest.size else pcm
+        data = np.concatenate((self._rest, pcm))
         count = data.size // self.size
         self._rest = data[count * self.size :].copy()
         return [data[i * self.size : (i + 1) * self.size] for i in range(count)]
+
+    @property
+    def pending(self) -> int:
+        """Samples that wait for the rest of their frame."""
+        return self._rest.size
 
     def flush(self) -> Pcm | None:
         """The remainder, padded with silence to a whole frame, or None."""

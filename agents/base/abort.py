@@ -6,10 +6,13 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+import structlog
+
+log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
 
-class Aborted(Exception):  # noqa: N818 - an outcome, not an error
+class Aborted(Exception):
     """Raised where work stops because its token was aborted. Never reported to the user as a fault."""
 
     def __init__(self, reason: str = "aborted") -> None:
@@ -20,7 +23,8 @@ class Aborted(Exception):  # noqa: N818 - an outcome, not an error
 class AbortToken:
     """Tells running work that nobody wants its result any more.
 
-    Aborting is final and idempotent; callbacks run once, synchronously, in order of registration.
+    Aborting is final and idempotent; callbacks run once, synchronously, in order of registration; one that
+    raises is logged and does not keep the others from running.
     """
 
     def __init__(self) -> None:
@@ -44,7 +48,10 @@ class AbortToken:
         self._reason = reason
         callbacks, self._callbacks = self._callbacks, []
         for callback in callbacks:
-            callback()
+            try:
+                callback()
+            except Exception:
+                log.exception("abort callback failed", reason=reason)
 
     def on_abort(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call ``callback`` once on abort (at once if already aborted). Returns an unsubscribe function."""
@@ -70,15 +77,20 @@ class AbortToken:
         The work is cancelled and awaited, so nothing is left running; a ``CancelledError`` that came from the abort is
         translated here and nowhere else.
         """
-        self.check()
         task = asyncio.ensure_future(work)
-        remove = self.on_abort(task.cancel)
+
+        def cancel() -> None:
+            task.cancel()
+
+        remove = self.on_abort(cancel)
+        waiter = asyncio.current_task()
+        cancels = waiter.cancelling() if waiter is not None else 0
         try:
             return await task
         except asyncio.CancelledError:
-            if self.aborted and task.done():
+            from_outside = waiter is not None and waiter.cancelling() > cancels
+            if self.aborted and not from_outside:
                 raise Aborted(self._reason or "aborted") from None
-            task.cancel()
             raise
         finally:
             remove()

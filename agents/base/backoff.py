@@ -28,6 +28,7 @@ class Backoff:
     jitter: float = 0.0
     rng: random.Random = field(default_factory=random.Random, repr=False)
     attempts: int = 0
+    _healthy_s: float = field(default=0.0, init=False, repr=False)
 
     def next_delay(self) -> float:
         """The delay in seconds before the next attempt; counts the attempt."""
@@ -36,12 +37,16 @@ class Backoff:
         return delay * (1 - self.jitter * self.rng.random())
 
     def healthy(self, seconds: float) -> None:
-        """Report ``seconds`` of uninterrupted health."""
-        self.attempts = max(0, self.attempts - int(seconds / self.recover_s))
+        """Report ``seconds`` more of health; short stretches add up until they restore an attempt."""
+        self._healthy_s += seconds
+        restored = min(self.attempts, int(self._healthy_s / self.recover_s))
+        self.attempts -= restored
+        self._healthy_s = self._healthy_s - restored * self.recover_s if self.attempts else 0.0
 
     def reset(self) -> None:
         """Forget all attempts."""
         self.attempts = 0
+        self._healthy_s = 0.0
 
     @property
     def exhausted(self) -> bool:

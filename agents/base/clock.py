@@ -15,7 +15,7 @@ import asyncio
 import contextlib
 import selectors
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
@@ -42,6 +42,11 @@ def wall() -> datetime:
 def perf_counter() -> float:
     """Real seconds for measurements, whatever loop is running."""
     return time.perf_counter()
+
+
+def cpu_seconds() -> float:
+    """Processor seconds that the calling thread has used, for measurements on a machine that does other things too."""
+    return time.thread_time()
 
 
 def blocking_sleep(seconds: float) -> None:
@@ -74,7 +79,7 @@ async def infer(work: Callable[[], T], *, cost_s: float, executor: Executor | No
 
 
 @contextlib.contextmanager
-def real_time_work() -> Iterator[None]:
+def real_time_work() -> Generator[None]:
     """Keep virtual time still while something outside the process (a socket, a subprocess) is being waited for."""
     loop = _running_loop()
     if not isinstance(loop, VirtualLoop):
@@ -158,8 +163,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def run_in_executor(self, executor: Any, func: Callable[..., T], *args: Any) -> asyncio.Future[T]:  # type: ignore[override]
         """As usual, with virtual time standing still until the work is done."""
-        self.hold()
         future = super().run_in_executor(executor or self._inline, func, *args)
+        self.hold()
         future.add_done_callback(lambda _: self.release())
         return future
 

@@ -12,34 +12,47 @@ log = structlog.get_logger(__name__)
 E = TypeVar("E")
 
 
+class _Listener:
+    """One registration. Its identity, not its content, is what ``off`` removes."""
+
+    __slots__ = ("active", "call", "kind")
+
+    def __init__(self, kind: type[Any], call: Callable[[Any], None]) -> None:
+        self.kind = kind
+        self.call = call
+        self.active = True
+
+
 class Emitter:
     """Delivers events to listeners in the order of their registration, inside ``emit``.
 
     A listener of a base class receives its subclasses too. An exception in a listener is logged and counted in
-    ``faults``; the remaining listeners still run.
+    ``faults``; the remaining listeners still run. A listener that is removed during ``emit`` is not called any more;
+    one that is added waits for the next event.
     """
 
     def __init__(self) -> None:
-        self._listeners: list[tuple[type[Any], Callable[[Any], None]]] = []
+        self._listeners: list[_Listener] = []
         self.faults = 0
 
     def on(self, kind: type[E], listener: Callable[[E], None]) -> Callable[[], None]:
         """Call ``listener`` with each event of ``kind``. Returns an unsubscribe function (idempotent)."""
-        entry = (kind, listener)
+        entry = _Listener(kind, listener)
         self._listeners.append(entry)
 
         def off() -> None:
-            if entry in self._listeners:
+            if entry.active:
+                entry.active = False
                 self._listeners.remove(entry)
 
         return off
 
     def emit(self, event: object) -> None:
         """Deliver ``event`` to every listener of its class, in order."""
-        for kind, listener in tuple(self._listeners):
-            if isinstance(event, kind):
+        for listener in tuple(self._listeners):
+            if listener.active and isinstance(event, listener.kind):
                 try:
-                    listener(event)
+                    listener.call(event)
                 except Exception:
                     self.faults += 1
                     log.exception("event listener failed", event_type=type(event).__name__)

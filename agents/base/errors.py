@@ -13,9 +13,7 @@ class GloveError(Exception):
         cause: the exception behind it, or None.
     """
 
-    def __init__(
-        self, code: str, message: str, remedy: str | None = None, cause: BaseException | None = None
-    ) -> None:
+    def __init__(self, code: str, message: str, remedy: str | None = None, cause: BaseException | None = None) -> None:
         super().__init__(message)
         self.code = code
         self.message = message

@@ -9,40 +9,47 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from audio.pcm import Pcm, silence
 from audio.resample import StreamResampler
 
 
-@dataclass(frozen=True)
-class _Chunk:
-    pcm: Pcm
-    generation: int
-
-
 class Player:
-    """A bounded queue of PCM at the sink's rate, drained by ``pull`` in the sink's own rhythm.
+    """A queue of PCM at the sink's rate, drained by ``pull`` in the sink's own rhythm.
 
     ``enqueue`` and the controls are called from the loop, ``pull`` from the sink (a pump task or an audio thread); a
     lock that is held for microseconds lies between. Sound of an older generation than the current one is dropped.
 
+    Of every sample that ``enqueue`` and ``finish`` report as added, exactly one of these is true: it is counted in
+    ``played_total``, in ``cut``, or it is still queued.
+
     Args:
         rate_hz: the sink's rate.
-        max_queued_s: longest queue; ``queued_s`` tells producers when to wait.
+        max_queued_s: seconds of sound after which the player is ``full``; it never drops sound of the current
+            generation, so producers wait while it is.
+
+    Attributes:
+        on_started: called from ``pull`` when sound begins: for the first sample of a generation, and again after
+            ``on_drained``.
+        on_drained: called from ``pull`` when the sink asked for more than there was, once per ``on_started`` and never
+            for sound that was cut.
+        dropped: samples of stale generations that were refused, at the sink's rate.
+        cut: queued samples that ``next_generation`` threw away.
     """
 
     def __init__(self, rate_hz: int = 24_000, max_queued_s: float = 120.0) -> None:
         self.rate_hz = rate_hz
         self.max_queued_s = max_queued_s
         self._lock = threading.Lock()
-        self._queue: deque[_Chunk] = deque()
+        self._queue: deque[Pcm] = deque()
         self._queued = 0
         self._paused = False
         self._generation = 0
         self._played = 0
+        self._played_before = 0
         self._resampler: StreamResampler | None = None
         self.dropped = 0
+        self.cut = 0
         self.on_started: Callable[[], None] | None = None
         self.on_drained: Callable[[], None] | None = None
         self._sounding = False
@@ -58,9 +65,19 @@ class Player:
         return self._played
 
     @property
+    def played_total(self) -> int:
+        """Samples of all generations that have been handed to the sink."""
+        return self._played_before + self._played
+
+    @property
     def queued_s(self) -> float:
         """Seconds of sound still waiting."""
         return self._queued / self.rate_hz
+
+    @property
+    def full(self) -> bool:
+        """Whether producers should wait before they enqueue more."""
+        return self.queued_s >= self.max_queued_s
 
     @property
     def paused(self) -> bool:
@@ -76,8 +93,10 @@ class Player:
         """Drop everything, lift a pause, zero ``played`` and return the number of the new generation."""
         with self._lock:
             self._generation += 1
+            self.cut += self._queued
             self._queue.clear()
             self._queued = 0
+            self._played_before += self._played
             self._played = 0
             self._paused = False
             self._sounding = False
@@ -87,29 +106,37 @@ class Player:
     def enqueue(self, pcm: Pcm, rate_hz: int, generation: int) -> int:
         """Append sound of ``generation``; an older one is dropped and counted.
 
+        The array is not kept. A change of ``rate_hz`` begins a new stream; the end of the old one is not lost.
+
         Returns the number of samples added at the sink's rate (the resampler may hold some back until ``finish``).
         """
         with self._lock:
             if generation != self._generation:
-                self.dropped += pcm.size
+                self.dropped += round(pcm.size * self.rate_hz / rate_hz)
                 return 0
-            if rate_hz != self.rate_hz:
-                if self._resampler is None or self._resampler.in_rate_hz != rate_hz:
-                    self._resampler = StreamResampler(rate_hz, self.rate_hz)
-                pcm = self._resampler.push(pcm)
-            return self._append(pcm)
+            added = 0
+            if self._resampler is not None and self._resampler.in_rate_hz != rate_hz:
+                added = self._release_held()
+            if rate_hz == self.rate_hz:
+                return added + self._append(pcm.copy())
+            if self._resampler is None:
+                self._resampler = StreamResampler(rate_hz, self.rate_hz)
+            return added + self._append(self._resampler.push(pcm))
 
     def finish(self, generation: int) -> int:
         """No more sound follows in this stream: release what the resampler holds back. Returns the samples added."""
         with self._lock:
-            if generation != self._generation or self._resampler is None:
-                return 0
-            tail, self._resampler = self._resampler.flush(), None
-            return self._append(tail)
+            return self._release_held() if generation == self._generation else 0
+
+    def _release_held(self) -> int:
+        if self._resampler is None:
+            return 0
+        tail, self._resampler = self._resampler.flush(), None
+        return self._append(tail)
 
     def _append(self, pcm: Pcm) -> int:
         if pcm.size:
-            self._queue.append(_Chunk(pcm, self._generation))
+            self._queue.append(pcm)
             self._queued += pcm.size
         return pcm.size
 
@@ -125,24 +152,12 @@ class Player:
 
     def pull(self, samples: int) -> Pcm:
         """The next ``samples`` samples for the sink: sound, then silence. Calls ``on_started`` and ``on_drained``."""
+        out = silence(samples)
         with self._lock:
-            out = silence(samples)
-            filled = 0
-            while filled < samples and self._queue and not self._paused:
-                chunk = self._queue[0]
-                take = min(samples - filled, chunk.pcm.size)
-                out[filled : filled + take] = chunk.pcm[:take]
-                filled += take
-                if take == chunk.pcm.size:
-                    self._queue.popleft()
-                else:
-                    self._queue[0] = _Chunk(chunk.pcm[take:], chunk.generation)
-            self._queued -= filled
-            self._played += filled
+            filled = 0 if self._paused else self._take(out)
             started = filled > 0 and not self._sounding
-            drained = self._sounding and self._queued == 0 and filled < samples and not self._paused
-            if started:
-                self._sounding = True
+            self._sounding = self._sounding or started
+            drained = self._sounding and filled < samples and self._queued == 0 and not self._paused
             if drained:
                 self._sounding = False
         if started and self.on_started is not None:
@@ -150,3 +165,17 @@ class Player:
         if drained and self.on_drained is not None:
             self.on_drained()
         return out
+
+    def _take(self, out: Pcm) -> int:
+        """Move queued samples into ``out``; returns how many."""
+        filled = 0
+        while filled < out.size and self._queue:
+            chunk = self._queue.popleft()
+            take = min(out.size - filled, chunk.size)
+            out[filled : filled + take] = chunk[:take]
+            filled += take
+            if take < chunk.size:
+                self._queue.appendleft(chunk[take:])
+        self._queued -= filled
+        self._played += filled
+        return filled

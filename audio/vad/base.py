@@ -44,7 +44,10 @@ class VadMisfire(VadEvent):
 
 @dataclass(frozen=True)
 class SpeechEnd(VadEvent):
-    """Trailing silence (the redemption time) is exhausted. ``last_speech``: sample index where speech was last heard."""
+    """Trailing silence (the redemption time) is exhausted.
+
+    ``last_speech``: sample index where speech was last heard.
+    """
 
     type: ClassVar[str] = "speech_end"
     last_speech: int = 0
