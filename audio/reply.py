@@ -1,0 +1,348 @@
+"""One reply: the agent's text becomes sound in order, and the sound played becomes the text that was heard.
+
+A turn may hold several model responses (text before a tool call, text after it). Each is a *part* with a voice session
+of its own; parts are spoken strictly one after the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import structlog
+
+from agents.base.errors import GloveError, GloveVoiceError
+from agents.base.scope import Scope
+from agents.core.events import (
+    AgentEvent,
+    CompactionEnd,
+    CompactionStart,
+    ModelResponse,
+    ModelResponseComplete,
+    TextDelta,
+    ToolUse,
+    ToolUseResult,
+)
+from audio import earcons
+from audio.heard import HeardTracker
+from audio.io.player import Player
+from audio.pcm import Pcm
+from audio.sentences import SentenceBuffer
+from audio.speakable import Speakable
+from audio.tts.base import AudioChunk, PieceDone, TtsAdapter, TtsDone, TtsFactory, TtsFault, WordTiming
+
+log = structlog.get_logger(__name__)
+
+AHEAD_S = 12.0
+"""How many seconds of sound may wait in the player before more text is given to the voice."""
+
+OPEN_TIMEOUT_S = 10.0
+"""Longest time a voice may take to get ready."""
+
+SILENT_VOICE_S = 15.0
+"""Longest time a voice may take between two signs of life."""
+
+
+@dataclass
+class Part:
+    """One model response on its way to the ear. ``offset``: samples of the reply that were queued before its first."""
+
+    reply_id: str
+    language: str
+    sentences: asyncio.Queue[str | None] = field(default_factory=asyncio.Queue[str | None])
+    tracker: HeardTracker = field(default_factory=HeardTracker)
+    text: str = ""
+    offset: int | None = None
+    closed: bool = False
+    fault: Exception | None = None
+
+
+@dataclass(frozen=True)
+class HeardReport:
+    """What was heard of one model response."""
+
+    reply_id: str
+    text: str
+    complete: bool
+
+
+class Reply:
+    """Subscriber of the agent for one turn, and the speaker of what it says.
+
+    Args:
+        player: where the sound goes; the reply takes a new generation of it.
+        voices: makes a voice per part.
+        language: of the turn.
+        on_text: called with the whole text of each response.
+        on_tool: called with each tool event.
+    """
+
+    def __init__(
+        self,
+        player: Player,
+        voices: TtsFactory,
+        language: str,
+        *,
+        on_text: Callable[[str], None] = lambda _: None,
+        on_tool: Callable[[ToolUse | ToolUseResult], None] = lambda _: None,
+    ) -> None:
+        self.language = language
+        self.generation = player.next_generation()
+        self.parts: list[Part] = []
+        self.tools_done = 0
+        self.fault: Exception | None = None
+        self.void = False
+        self._player = player
+        self._voices = voices
+        self._on_text = on_text
+        self._on_tool = on_tool
+        self._buffer = SentenceBuffer(language)
+        self._speakable = Speakable(language)
+        self._compacting = False
+        self._queued = 0
+        self._pending: asyncio.Queue[Part | None] = asyncio.Queue()
+        self._voice: TtsAdapter | None = None
+        self._scope = Scope("reply")
+        self._speaking = self._scope.spawn(self._speak_parts(), "speak")
+
+    # -- the agent's side
+
+    async def record(self, event: AgentEvent) -> None:
+        """Take one event of the agent (the ``Subscriber`` contract)."""
+        if self.void:
+            return
+        match event:
+            case CompactionStart():
+                self._compacting = True
+            case CompactionEnd():
+                self._compacting = False
+            case TextDelta() if not self._compacting:
+                self._add_text(event.reply_id, event.text)
+            case ModelResponseComplete() if not self._compacting:
+                self._end_part(event.text)
+            case ModelResponse() if not self._compacting:
+                if event.text:
+                    self._add_text(event.reply_id, event.text)
+                self._end_part(event.text)
+            case ToolUse() | ToolUseResult():
+                self.tools_done += isinstance(event, ToolUseResult)
+                self._on_tool(event)
+            case _:
+                pass
+
+    def say(self, text: str) -> None:
+        """Speak ``text``, which is no part of the conversation (a failure, an announcement)."""
+        self._close_part()
+        self._add_text("", text)
+        self._close_part()
+
+    def sound(self, pcm: Pcm) -> None:
+        """Play an earcon at the player's rate."""
+        self._queued += self._player.enqueue(pcm, self._player.rate_hz, self.generation)
+
+    def _add_text(self, reply_id: str, text: str) -> None:
+        part = self.parts[-1] if self.parts else None
+        if part is None or part.closed or part.reply_id != reply_id:
+            self._close_part()
+            part = Part(reply_id, self.language)
+            self.parts.append(part)
+            self._pending.put_nowait(part)
+        part.text += text
+        for sentence in self._buffer.push(text):
+            part.sentences.put_nowait(sentence)
+
+    def _end_part(self, text: str) -> None:
+        if text.strip():
+            self._on_text(text)
+        self._close_part()
+
+    def _close_part(self) -> None:
+        part = self.parts[-1] if self.parts else None
+        if part is None or part.closed:
+            return
+        rest = self._buffer.flush()
+        if rest:
+            part.sentences.put_nowait(rest)
+        part.sentences.put_nowait(None)
+        part.closed = True
+
+    # -- the ear's side
+
+    @property
+    def audible(self) -> bool:
+        """Whether any sound of the reply was queued."""
+        return self._queued > 0
+
+    @property
+    def played(self) -> int:
+        """Samples of the reply that were played."""
+        return self._player.played if self._player.generation == self.generation else 0
+
+    @property
+    def text(self) -> str:
+        """Everything the reply says."""
+        return " ".join(part.text.strip() for part in self.parts if part.text.strip())
+
+    def heard(self) -> list[HeardReport]:
+        """What was heard up to this sample, for each response."""
+        return [self._report(part) for part in self.parts]
+
+    def heard_text(self) -> str:
+        """What was heard up to this sample, as one text."""
+        return " ".join(report.text.strip() for report in self.heard() if report.text.strip())
+
+    def _report(self, part: Part) -> HeardReport:
+        if part.offset is None:
+            return HeardReport(part.reply_id, "", complete=False)
+        played = max(0, self.played - part.offset)
+        complete = part.closed and part.fault is None and part.tracker.complete(played)
+        return HeardReport(part.reply_id, part.text if complete else part.tracker.heard(played), complete)
+
+    async def spoken(self) -> None:
+        """Wait until everything said so far has been handed to the player; no text may follow."""
+        self._close_part()
+        self._pending.put_nowait(None)
+        await asyncio.shield(self._speaking)
+        self._queued += self._player.finish(self.generation)
+
+    async def close(self) -> None:
+        """Drop what is not spoken yet; idempotent."""
+        self.void = True
+        voice, self._voice = self._voice, None
+        if voice is not None:
+            await voice.destroy()
+        await self._scope.close(timeout_s=2.0)
+
+    # -- speaking
+
+    async def _speak_parts(self) -> None:
+        while (part := await self._pending.get()) is not None:
+            try:
+                await self._speak(part)
+            except GloveError as fault:
+                log.warning("a voice failed", code=fault.code, error=fault.message)
+                part.fault = self.fault = fault
+                self.sound(earcons.failed(self._player.rate_hz))
+            finally:
+                voice, self._voice = self._voice, None
+                if voice is not None:
+                    await voice.destroy()
+
+    async def _speak(self, part: Part) -> None:
+        session = _PartVoice(self, part)
+        index = -1
+        while (sentence := await part.sentences.get()) is not None:
+            index += 1
+            part.tracker.add_piece(index, sentence)
+            spoken = self._speakable.feed(sentence)
+            if not spoken:
+                part.tracker.finish_piece(index)
+                continue
+            if self._voice is None:
+                self._voice = await session.open(self._voices(part.language))
+            await self._room_ahead()
+            session.send(index, spoken)
+        if self._voice is not None:
+            await session.finish()
+        elif part.offset is None:
+            part.offset = self._queued
+
+    async def _room_ahead(self) -> None:
+        while self._player.queued_s > AHEAD_S:  # noqa: ASYNC110
+            await asyncio.sleep(0.1)  # the sink drains in its own thread; there is nothing to wait on
+
+    def queue_sound(self, part: Part, pcm: Pcm, rate_hz: int) -> int:
+        """Hand sound of ``part`` to the player; returns the samples added at the player's rate."""
+        if part.offset is None:
+            part.offset = self._queued
+        added = self._player.enqueue(pcm, rate_hz, self.generation)
+        self._queued += added
+        return added
+
+    @property
+    def rate_hz(self) -> int:
+        """The player's rate."""
+        return self._player.rate_hz
+
+
+class _PartVoice:
+    """The voice session of one part: listens to the adapter and keeps the part's tracker in step."""
+
+    def __init__(self, reply: Reply, part: Part) -> None:
+        self._reply = reply
+        self._part = part
+        self._voice: TtsAdapter | None = None
+        self._pieces: list[int] = []
+        self._alive = asyncio.Event()
+        self._done = False
+
+    async def open(self, voice: TtsAdapter) -> TtsAdapter:
+        self._voice = voice
+        voice.events.on(AudioChunk, self._sound)
+        voice.events.on(PieceDone, self._piece_done)
+        voice.events.on(TtsDone, self._finished)
+        voice.events.on(TtsFault, self._failed)
+        try:
+            async with asyncio.timeout(OPEN_TIMEOUT_S):
+                await voice.open()
+        except TimeoutError as fault:
+            raise GloveVoiceError("ERR_TTS_CONNECTION", "The voice did not get ready in time.", cause=fault) from fault
+        return voice
+
+    def send(self, index: int, spoken: str) -> None:
+        assert self._voice is not None
+        self._pieces.append(index)
+        self._check()
+        self._voice.send_text(spoken)
+
+    async def finish(self) -> None:
+        assert self._voice is not None
+        self._check()
+        self._voice.flush()
+        while not self._done:
+            self._check()
+            self._alive.clear()
+            try:
+                async with asyncio.timeout(SILENT_VOICE_S):
+                    await self._alive.wait()
+            except TimeoutError as fault:
+                raise GloveVoiceError("ERR_TTS_CONNECTION", "The voice fell silent.", cause=fault) from fault
+        self._check()
+
+    def _check(self) -> None:
+        fault = self._part.fault
+        if fault is None:
+            return
+        if isinstance(fault, GloveError):
+            raise fault
+        raise GloveVoiceError("ERR_TTS_SYNTHESIS", f"The voice failed: {fault}", cause=fault) from fault
+
+    def _sound(self, event: AudioChunk) -> None:
+        assert self._voice is not None
+        self._alive.set()
+        if self._reply.void:
+            return
+        rate = self._voice.sample_rate_hz
+        added = self._reply.queue_sound(self._part, event.pcm, rate)
+        index = self._pieces[event.piece] if event.piece is not None else self._pieces[-1]
+        scale = self._reply.rate_hz / rate
+        words = None
+        if event.words is not None:
+            words = tuple(
+                WordTiming(word.word, round(word.start * scale), round(word.end * scale)) for word in event.words
+            )
+        self._part.tracker.add_audio(index, added, words)
+
+    def _piece_done(self, event: PieceDone) -> None:
+        self._alive.set()
+        self._part.tracker.finish_piece(self._pieces[event.piece])
+
+    def _finished(self, _: TtsDone) -> None:
+        self._done = True
+        self._alive.set()
+
+    def _failed(self, event: TtsFault) -> None:
+        self._part.fault = event.error
+        self._done = True
+        self._alive.set()

@@ -1,0 +1,322 @@
+"""The text of the utterance in progress, whatever kind of recogniser hears it.
+
+The turn engine feeds audio and asks three questions: what does it seem to say (partials), what does it say up to here
+(``speculate``, when a silence begins), and what did it say (``final``). Only the engine commits text that comes from
+here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import structlog
+
+from agents.base import clock
+from agents.base.errors import GloveVoiceError
+from agents.base.scope import Scope
+from audio.pcm import CAPTURE_RATE_HZ, Pcm, silence
+from audio.stt.base import SegmentStt, StreamingStt, SttFault, SttFinal, SttPartial, Transcript
+
+log = structlog.get_logger(__name__)
+
+OnPartial = Callable[[str], None]
+
+
+class Transcriber(ABC):
+    """Holds the audio of one utterance and knows its text. One per session; ``clear`` between utterances."""
+
+    on_partial: OnPartial | None = None
+
+    async def open(self) -> None:
+        """Connect. Raises ``GloveVoiceError``."""
+
+    @abstractmethod
+    def append(self, pcm: Pcm) -> None:
+        """More audio of the utterance, 16 kHz."""
+
+    @abstractmethod
+    def voiced(self) -> None:
+        """The audio just appended holds speech: an earlier speculation no longer covers the utterance."""
+
+    @abstractmethod
+    def speculate(self) -> None:
+        """A silence has begun: start recognising what there is, so that ``final`` can answer at once."""
+
+    @abstractmethod
+    async def final(self) -> Transcript:
+        """The text of everything appended. Raises ``GloveVoiceError`` when the recogniser fails or is too slow."""
+
+    @abstractmethod
+    def clear(self) -> None:
+        """The utterance is over (committed or discarded)."""
+
+    @property
+    @abstractmethod
+    def seconds(self) -> float:
+        """Length of the utterance's audio."""
+
+    async def close(self) -> None:
+        """Stop; idempotent."""
+
+
+class SegmentTranscriber(Transcriber):
+    """Asks segment recognisers: the final one speculatively, a lighter one for partials.
+
+    Audio longer than ``piece_s`` is cut at its quietest place; the head is recognised and kept as text, so memory and
+    the cost of a final stay bounded however long somebody speaks.
+
+    Args:
+        stt: recogniser of finals.
+        partials: recogniser of partials, or None.
+        language: BCP-47 primary tag, or None to let the recogniser find it out.
+        interval_s: time between partials.
+        timeout_s: longest time a final may take.
+        piece_s: longest stretch handed to the recogniser.
+    """
+
+    def __init__(
+        self,
+        stt: SegmentStt,
+        partials: SegmentStt | None = None,
+        *,
+        language: str | None = None,
+        interval_s: float = 0.5,
+        timeout_s: float = 10.0,
+        piece_s: float = 24.0,
+    ) -> None:
+        self._stt = stt
+        self._partials = partials
+        self._language = language
+        self._interval_s = interval_s
+        self._timeout_s = timeout_s
+        self._piece_samples = int(min(piece_s, stt.max_seconds - 2) * CAPTURE_RATE_HZ)
+        self._chunks: list[Pcm] = []
+        self._samples = 0
+        self._total = 0
+        self._heads: list[asyncio.Task[Transcript]] = []
+        self._version = 0
+        self._speculation: tuple[int, asyncio.Task[Transcript]] | None = None
+        self._partial_task: asyncio.Task[None] | None = None
+        self._utterance = 0
+        self._scope = Scope("transcriber")
+        self._final_worker = ThreadPoolExecutor(1, thread_name_prefix="stt-final")
+        self._partial_worker = ThreadPoolExecutor(1, thread_name_prefix="stt-partial")
+
+    @property
+    def seconds(self) -> float:
+        """See ``Transcriber``."""
+        return self._total / CAPTURE_RATE_HZ
+
+    def append(self, pcm: Pcm) -> None:
+        """See ``Transcriber``."""
+        self._chunks.append(pcm)
+        self._samples += pcm.size
+        self._total += pcm.size
+        if self._samples > self._piece_samples:
+            self._cut_head()
+
+    def voiced(self) -> None:
+        """See ``Transcriber``."""
+        self._version += 1
+        if self._partials is not None and self.on_partial is not None and self._partial_task is None:
+            self._partial_task = self._scope.spawn(self._partial_loop(self._partials, self._utterance), "partials")
+
+    def speculate(self) -> None:
+        """See ``Transcriber``."""
+        if self._speculation is None or self._speculation[0] != self._version:
+            self._speculation = (self._version, self._scope.spawn(self._recognise(self._audio()), "final"))
+
+    async def final(self) -> Transcript:
+        """See ``Transcriber``."""
+        self.speculate()
+        assert self._speculation is not None
+        parts = [*self._heads, self._speculation[1]]
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                done = [await asyncio.shield(part) for part in parts]
+        except TimeoutError as fault:
+            raise GloveVoiceError(
+                "ERR_STT_TIMEOUT", f"Speech was not recognised within {self._timeout_s:g} s.", cause=fault
+            ) from fault
+        text = " ".join(part.text for part in done if part.text)
+        return Transcript(text, done[-1].language, done[-1].score, done[-1].no_speech)
+
+    def clear(self) -> None:
+        """See ``Transcriber``."""
+        self._utterance += 1
+        self._version += 1
+        self._chunks, self._samples, self._total = [], 0, 0
+        self._heads = []
+        self._speculation = None
+        if self._partial_task is not None:
+            self._partial_task.cancel()
+            self._partial_task = None
+
+    async def close(self) -> None:
+        """See ``Transcriber``."""
+        self.clear()
+        await self._scope.close()
+        self._final_worker.shutdown(wait=False, cancel_futures=True)
+        self._partial_worker.shutdown(wait=False, cancel_futures=True)
+
+    def _audio(self) -> Pcm:
+        if len(self._chunks) > 1:
+            self._chunks = [np.concatenate(self._chunks)]
+        return self._chunks[0] if self._chunks else silence(0)
+
+    def _cut_head(self) -> None:
+        audio = self._audio()
+        cut = quietest(audio, audio.size * 3 // 5, audio.size - CAPTURE_RATE_HZ // 2)
+        self._heads.append(self._scope.spawn(self._recognise(audio[:cut]), "head"))
+        self._chunks, self._samples = [audio[cut:]], audio.size - cut
+        self._speculation = None
+
+    async def _recognise(self, audio: Pcm) -> Transcript:
+        if audio.size == 0:
+            return Transcript("")
+
+        def work() -> Transcript:
+            return self._stt.transcribe(audio, self._language)
+
+        try:
+            return await clock.infer(work, cost_s=self._stt.cost_s, executor=self._final_worker)
+        except GloveVoiceError:
+            raise
+        except Exception as fault:
+            raise GloveVoiceError(
+                "ERR_STT_CONNECTION", f"The speech recogniser failed: {fault}", cause=fault
+            ) from fault
+
+    async def _partial_loop(self, stt: SegmentStt, utterance: int) -> None:
+        """Recognise what there is every ``interval_s`` while the voice goes on; slow machines get longer intervals."""
+        seen = -1
+        pause = min(0.3, self._interval_s)
+        while True:
+            await asyncio.sleep(pause)
+            if utterance != self._utterance or self._version == seen:
+                self._partial_task = None if utterance == self._utterance else self._partial_task
+                return
+            seen = self._version
+            started = clock.now()
+            audio = self._audio()
+            try:
+                part = await clock.infer(
+                    lambda audio=audio: stt.transcribe(audio, self._language),
+                    cost_s=stt.cost_s,
+                    executor=self._partial_worker,
+                )
+            except Exception as fault:  # noqa: BLE001 - any recogniser may fail; a partial is only display
+                log.warning("partial failed", error=repr(fault))
+                part = Transcript("")
+            if utterance == self._utterance and part.text and self.on_partial is not None:
+                heads = [head.result().text for head in self._heads if head.done() and not head.cancelled()]
+                self.on_partial(" ".join([*heads, part.text]))
+            pause = max(self._interval_s, 2 * (clock.now() - started))
+
+
+def quietest(audio: Pcm, low: int, high: int, window: int = CAPTURE_RATE_HZ // 5) -> int:
+    """The middle of the quietest ``window`` samples of ``audio`` between ``low`` and ``high`` (sample indexes)."""
+    step = CAPTURE_RATE_HZ // 50
+    energy = np.abs(audio[low:high].astype(np.int32))
+    if energy.size <= window:
+        return high
+    sums = np.concatenate(([0], np.cumsum(energy, dtype=np.int64)))
+    starts = np.arange(0, energy.size - window, step)
+    best = int(starts[int(np.argmin(sums[starts + window] - sums[starts]))])
+    return low + best + window // 2
+
+
+class StreamingTranscriber(Transcriber):
+    """Follows a streaming recogniser: partials as they come, the final after a flush, the last partial if none comes.
+
+    Args:
+        stt: the recogniser; its own reconnection is its business.
+        timeout_s: longest wait for a final after a flush; then the last partial counts.
+    """
+
+    def __init__(self, stt: StreamingStt, *, timeout_s: float = 3.0) -> None:
+        self._stt = stt
+        self._timeout_s = timeout_s
+        self._total = 0
+        self._texts: list[str] = []
+        self._language = "en"
+        self._flushed_version = -1
+        self._version = 0
+        self._arrived = asyncio.Event()
+        self._fault: Exception | None = None
+        self._off = [
+            stt.events.on(SttPartial, self._partial),
+            stt.events.on(SttFinal, self._final),
+            stt.events.on(SttFault, self._failed),
+        ]
+
+    @property
+    def seconds(self) -> float:
+        """See ``Transcriber``."""
+        return self._total / CAPTURE_RATE_HZ
+
+    async def open(self) -> None:
+        """See ``Transcriber``."""
+        await self._stt.connect()
+
+    def append(self, pcm: Pcm) -> None:
+        """See ``Transcriber``."""
+        self._total += pcm.size
+        self._stt.send_audio(pcm)
+
+    def voiced(self) -> None:
+        """See ``Transcriber``."""
+        self._version += 1
+
+    def speculate(self) -> None:
+        """Nothing to do: the stream is recognised as it flows; a flush is left to ``final``, since it splits speech."""
+
+    async def final(self) -> Transcript:
+        """See ``Transcriber``."""
+        if self._flushed_version != self._version:
+            self._flushed_version = self._version
+            self._arrived.clear()
+            self._stt.flush_utterance()
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                await self._arrived.wait()
+        except TimeoutError as fault:
+            if not self._stt.current_partial and not self._texts:
+                raise GloveVoiceError(
+                    "ERR_STT_TIMEOUT", "The speech recogniser did not answer.", cause=self._fault or fault
+                ) from fault
+            if self._stt.current_partial:
+                self._texts.append(self._stt.current_partial)
+            self._arrived.set()
+        return Transcript(" ".join(self._texts), self._language)
+
+    def clear(self) -> None:
+        """See ``Transcriber``."""
+        self._total = 0
+        self._texts = []
+        self._version += 1
+        self._fault = None
+
+    async def close(self) -> None:
+        """See ``Transcriber``."""
+        for off in self._off:
+            off()
+        await self._stt.disconnect()
+
+    def _partial(self, event: SttPartial) -> None:
+        if self.on_partial is not None and event.text:
+            self.on_partial(" ".join([*self._texts, event.text]))
+
+    def _final(self, event: SttFinal) -> None:
+        text = event.text.strip() or self._stt.current_partial
+        if text:
+            self._texts.append(text)
+        self._language = event.language
+        self._arrived.set()
+
+    def _failed(self, event: SttFault) -> None:
+        self._fault = event.error
