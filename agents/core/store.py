@@ -50,9 +50,7 @@ class StoreAdapter(ABC):
     async def reset_counters(self) -> None:
         """Zero tokens and turns; messages stay."""
 
-    async def amend_message(
-        self, message_id: str, *, text: str, heard: Literal["complete", "interrupted"]
-    ) -> bool:
+    async def amend_message(self, message_id: str, *, text: str, heard: Literal["complete", "interrupted"]) -> bool:
         """Replace the text of an agent message by what was really heard. False if there is no such message."""
         raise NotImplementedError
 

@@ -72,5 +72,5 @@ class Tool(Generic[Args]):
 
     def spec(self) -> ToolSpec:
         """What a model sees of this tool."""
-        schema = dict(self.json_schema) if self.args is None else self.args.model_json_schema()  # type: ignore[arg-type]
+        schema: dict[str, Any] = self.args.model_json_schema() if self.args else dict(self.json_schema or {})
         return ToolSpec(self.name, self.description, schema, tuple(self.sentences))

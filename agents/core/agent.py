@@ -1,0 +1,152 @@
+"""The agent loop: think, act, think again, until there is an answer; what happened is in history whatever happens."""
+
+from __future__ import annotations
+
+import structlog
+
+from agents.base.errors import GloveError
+from agents.core.context import Context
+from agents.core.events import AgentEvent, ModelResponse, ModelResponseComplete, TextDelta
+from agents.core.executor import Batch, Executor
+from agents.core.heard import HeardLedger
+from agents.core.inbox import blocking_reminder, deliver_resolved
+from agents.core.messages import Message, ModelResult, new_reply_id
+from agents.core.model import Notify
+from agents.core.observer import Observer
+from agents.core.prompt import PromptMachine
+from agents.core.registry import ToolRegistry
+from agents.core.tool import ToolContext
+from agents.core.turn import Turn
+
+log = structlog.get_logger(__name__)
+
+
+class Agent:
+    """Runs one turn at a time over one conversation; ``Glove`` sees to it that turns do not overlap."""
+
+    def __init__(
+        self,
+        *,
+        context: Context,
+        prompt: PromptMachine,
+        registry: ToolRegistry,
+        executor: Executor,
+        observer: Observer,
+        ledger: HeardLedger,
+        notify: Notify,
+    ) -> None:
+        self._context = context
+        self._prompt = prompt
+        self._registry = registry
+        self._executor = executor
+        self._observer = observer
+        self._ledger = ledger
+        self._notify = notify
+
+    async def ask(self, message: Message, turn: Turn, tools: ToolContext) -> Message:
+        """Store ``message``, work until the model answers without calling tools, and return that answer.
+
+        Raises ``Aborted`` when the turn is aborted and ``GloveError`` for faults of the model or the store. The user's
+        message, the text of a reply cut short, and a result for every tool call are stored before either is raised.
+        """
+        await self._ledger.settle(turn.abort)
+        await deliver_resolved(self._context)
+        reminder = await blocking_reminder(self._context)
+        await self._context.append([*self._ledger.take_notices(), message])
+        calls_made = 0
+        while True:
+            turn.abort.check()
+            if calls_made >= self._observer.config.max_turns:
+                return await self._out_of_turns(calls_made, turn)
+            reply = await self._reply(reminder, turn)
+            calls_made += 1
+            calls = [call for part in reply for call in part.tool_calls or ()]
+            if not calls:
+                return reply[-1]
+            await self._act(Batch(calls), tools)
+            turn.abort.check()
+            if await self._observer.due():
+                await self._observer.compact(turn.abort)
+
+    async def _reply(self, reminder: list[Message], turn: Turn) -> list[Message]:
+        """One model call, stored and counted. Returns the agent messages, at least one."""
+        draft = Draft(self._notify)
+        self._ledger.open(draft.reply_id)
+        try:
+            messages = [*await self._context.messages(), *reminder]
+            result = await self._prompt.run(
+                messages,
+                [tool.spec() for tool in self._registry.tools],
+                reply_id=draft.reply_id,
+                language=turn.language,
+                notify=draft.notify,
+                abort=turn.abort,
+            )
+            turn.abort.check()
+            reply = _agent_messages(result, draft.reply_id)
+            if any(part.tool_calls for part in reply) and await self._observer.imminent():
+                # Before the reply is stored, so that it and its results are not summarised away.
+                await self._observer.compact(turn.abort)
+        except BaseException:
+            await self._store_cut(draft, turn)
+            raise
+        stored = [part for part in reply if part.text or part.tool_calls or part.reasoning_content]
+        await self._ledger.keep(
+            reply[0], lambda: self._context.append(stored), expect_report=turn.heard_reports and bool(stored)
+        )
+        await self._observer.count(result.usage)
+        return reply
+
+    async def _store_cut(self, draft: Draft, turn: Turn) -> None:
+        """Keep what a reply that was cut short had said so far; its tool calls never ran and are forgotten."""
+        if not draft.text:
+            self._ledger.discard(draft.reply_id)
+            return
+        message = Message(sender="agent", text=draft.text, id=draft.reply_id, heard="interrupted")
+        try:
+            await self._ledger.keep(message, lambda: self._context.append([message]), expect_report=turn.heard_reports)
+        except GloveError:
+            # The reason why the reply was cut is on its way to the caller and must not be replaced.
+            log.exception("a reply cut short could not be stored", reply_id=draft.reply_id)
+
+    async def _act(self, batch: Batch, tools: ToolContext) -> None:
+        """Run a batch and store a result for every call of it, even if the turn ends meanwhile."""
+        try:
+            await self._executor.run(batch, tools, self._notify)
+        finally:
+            await self._context.append([Message(sender="user", text="tool results", tool_results=batch.results)])
+
+    async def _out_of_turns(self, calls_made: int, turn: Turn) -> Message:
+        text = (
+            f"I have reached the maximum number of turns ({calls_made}) for one request. Send a new message to go on."
+        )
+        message = Message(sender="agent", text=text, id=new_reply_id())
+        self._ledger.open(message.id or "")
+        await self._notify(ModelResponse(text, message.id or "", stop_reason="max_turns"))
+        await self._ledger.keep(message, lambda: self._context.append([message]), expect_report=turn.heard_reports)
+        return message
+
+
+class Draft:
+    """A reply while it is being produced: its id, and what was said of it so far."""
+
+    def __init__(self, notify: Notify) -> None:
+        self.reply_id = new_reply_id()
+        self.text = ""
+        self._notify = notify
+
+    async def notify(self, event: AgentEvent) -> None:
+        """Take note of text, then pass the event on."""
+        if isinstance(event, TextDelta):
+            self.text += event.text
+        elif isinstance(event, ModelResponse | ModelResponseComplete) and not self.text:
+            self.text = event.text
+        await self._notify(event)
+
+
+def _agent_messages(result: ModelResult, reply_id: str) -> list[Message]:
+    """The agent messages of a result; the first carries the reply id, and an empty one stands for none at all."""
+    reply = [message for message in result.messages if message.sender == "agent"] or [Message(sender="agent")]
+    for index, message in enumerate(reply):
+        message.id = reply_id if index == 0 else message.id or new_reply_id()
+    return reply

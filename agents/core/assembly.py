@@ -1,0 +1,63 @@
+"""Puts the parts of a built agent together around its store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agents.core.agent import Agent
+from agents.core.context import Context
+from agents.core.executor import Executor
+from agents.core.heard import HeardLedger
+from agents.core.messages import Message
+from agents.core.observer import Compaction, Observer
+from agents.core.permissions import Permissions
+from agents.core.prompt import PromptMachine
+from agents.core.recovery import mark_unanswered
+from agents.core.registry import ToolRegistry
+from agents.core.store import StoreAdapter
+from agents.core.subscribers import Subscribers
+
+
+@dataclass
+class Core:
+    """The parts that exist once an agent has a store."""
+
+    context: Context
+    observer: Observer
+    ledger: HeardLedger
+    agent: Agent
+    recovered: bool = False
+
+    async def recover(self) -> Message | None:
+        """Mark a turn that an earlier process left unfinished; looks only once. Call it with the floor held."""
+        if self.recovered:
+            return None
+        message = await mark_unanswered(self.context)
+        self.recovered = True
+        return message
+
+
+def assemble(
+    store: StoreAdapter,
+    *,
+    prompt: PromptMachine,
+    registry: ToolRegistry,
+    subscribers: Subscribers,
+    compaction: Compaction,
+    max_retries: int,
+    permission_limit_s: float,
+) -> Core:
+    """Build the parts of an agent that remembers in ``store``."""
+    context = Context(store)
+    observer = Observer(context, prompt, subscribers.emit, compaction)
+    ledger = HeardLedger(store)
+    agent = Agent(
+        context=context,
+        prompt=prompt,
+        registry=registry,
+        executor=Executor(registry, Permissions(store, permission_limit_s), max_retries),
+        observer=observer,
+        ledger=ledger,
+        notify=subscribers.emit,
+    )
+    return Core(context, observer, ledger, agent)

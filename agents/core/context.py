@@ -1,0 +1,43 @@
+"""The conversation as the model should see it: since the last summary, without what nobody heard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agents.base import clock
+from agents.core.messages import Message
+from agents.core.store import StoreAdapter
+
+
+class Context:
+    """Reads and writes the history of one conversation; the store keeps all of it, the model sees a part."""
+
+    def __init__(self, store: StoreAdapter) -> None:
+        self.store = store
+
+    async def messages(self) -> list[Message]:
+        """What the model sees: from the last summary (inclusive) on, without replies of which nothing was heard."""
+        return [message for message in since_compaction(await self.store.get_messages()) if not unheard(message)]
+
+    async def append(self, messages: Sequence[Message]) -> None:
+        """Add messages at the end, atomically, with the time of writing where it is not set."""
+        stamp = clock.wall().isoformat()
+        for message in messages:
+            if message.created_at is None:
+                message.created_at = stamp
+        await self.store.append_messages(list(messages))
+
+
+def since_compaction(messages: Sequence[Message]) -> list[Message]:
+    """The slice that starts at the newest summary, or everything."""
+    for index in range(len(messages) - 1, -1, -1):
+        if messages[index].is_compaction:
+            return list(messages[index:])
+    return list(messages)
+
+
+def unheard(message: Message) -> bool:
+    """Whether ``message`` is a reply that ended before a word of it was heard. Tool calls keep a message in sight."""
+    return (
+        message.sender == "agent" and message.heard is not None and not message.text.strip() and not message.tool_calls
+    )

@@ -1,0 +1,60 @@
+"""What to do about a turn that the program did not live to finish: say so in history, and run nothing again."""
+
+from __future__ import annotations
+
+from agents.core.context import Context, since_compaction
+from agents.core.messages import Message, ToolResult, ToolResultData
+from agents.core.summaries import is_human
+
+UNKNOWN_OUTCOME = (
+    "No outcome was recorded because the program ended while the tool may have been running."
+    " It may or may not have taken effect; check before repeating it."
+)
+UNANSWERED = (
+    "[Notice: the message above was not answered, because the program ended first. It was not acted upon again.]"
+)
+
+
+def unanswered(messages: list[Message]) -> Message | None:
+    """The human message at the end of ``messages`` that no final reply followed, or None."""
+    for message in reversed(messages):
+        if message.sender == "agent" and not message.tool_calls:
+            return None
+        if message.framework_context == "notice" and getattr(message, "unanswered", None):
+            return None
+        if is_human(message):
+            return message
+    return None
+
+
+async def mark_unanswered(context: Context) -> Message | None:
+    """Close an unfinished turn at the end of the stored history and return its message, or None if there is none.
+
+    Tool calls without results get an error result; then a notice with the field ``unanswered`` (the message's id) is
+    stored. Doing this again changes nothing.
+    """
+    history = since_compaction(await context.store.get_messages())
+    message = unanswered(history)
+    if message is None:
+        return None
+    closing: list[Message] = []
+    if history[-1].tool_calls:
+        results = [
+            ToolResult(
+                tool_name=call.tool_name,
+                call_id=call.id,
+                result=ToolResultData(status="error", message=UNKNOWN_OUTCOME),
+            )
+            for call in history[-1].tool_calls
+        ]
+        closing.append(Message(sender="user", text="tool results", tool_results=results))
+    notice = Message.model_validate(
+        {
+            "sender": "user",
+            "text": UNANSWERED,
+            "framework_context": "notice",
+            "unanswered": message.id or message.created_at or "last",
+        }
+    )
+    await context.append([*closing, notice])
+    return message

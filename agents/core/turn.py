@@ -1,0 +1,68 @@
+"""What is known about the turn that is running, for the code that runs inside it.
+
+A turn travels in a context variable, so that whatever a tool calls can find it: the queue recognises an agent that
+would wait for itself, and a question on the display is withdrawn with the tool that asked it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Generator
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from agents.base.abort import AbortToken
+
+
+@dataclass(eq=False)
+class Turn:
+    """One request on its way through an agent.
+
+    Attributes:
+        owner: the agent that runs it, compared by identity.
+        abort: stops the turn.
+        language: language of the user's words (BCP-47 primary tag) where it is known.
+        heard_reports: whether somebody will report what was heard of each reply.
+        finished: set when the turn has left the queue.
+    """
+
+    owner: object
+    abort: AbortToken
+    language: str | None = None
+    heard_reports: bool = False
+    finished: bool = False
+
+
+_turns: ContextVar[tuple[Turn, ...]] = ContextVar("glove_turns", default=())
+_tool_abort: ContextVar[AbortToken | None] = ContextVar("glove_tool_abort", default=None)
+
+
+@contextlib.contextmanager
+def running(turn: Turn) -> Generator[None]:
+    """Mark ``turn`` as running in this context and in all tasks started from it."""
+    reset = _turns.set((*_turns.get(), turn))
+    try:
+        yield
+    finally:
+        turn.finished = True
+        _turns.reset(reset)
+
+
+def waits_for_itself(owner: object) -> bool:
+    """Whether the caller runs inside an unfinished turn of ``owner``, directly or through agents that it called."""
+    return any(turn.owner is owner and not turn.finished for turn in _turns.get())
+
+
+@contextlib.contextmanager
+def tool_scope(abort: AbortToken | None) -> Generator[None]:
+    """Let questions asked in this context end with ``abort``; None for tools that run to their end."""
+    reset = _tool_abort.set(abort)
+    try:
+        yield
+    finally:
+        _tool_abort.reset(reset)
+
+
+def tool_abort() -> AbortToken | None:
+    """The token that withdraws questions of the running tool, or None."""
+    return _tool_abort.get()

@@ -1,0 +1,104 @@
+"""A conversation in memory: for tests, for subagents, and for rooms that should forget."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any, Literal, TypeVar
+
+from agents.core.messages import InboxItem, Message, PermissionStatus, Task, TokenUsage
+from agents.core.store import StoreAdapter
+from agents.stores.permission_key import input_key
+
+S = TypeVar("S", Task, InboxItem)
+
+
+class MemoryStore(StoreAdapter):
+    """Keeps everything until it is garbage. What goes in and what comes out are deep copies.
+
+    Args:
+        identifier: name of the conversation; generated when None.
+    """
+
+    supports = frozenset({"amend", "tasks", "permissions", "inbox", "subagents"})
+
+    def __init__(self, identifier: str | None = None) -> None:
+        self.identifier = identifier or f"glove_{uuid.uuid4().hex}"
+        self._messages: list[Message] = []
+        self._usage = TokenUsage()
+        self._turns = 0
+        self._tasks: list[Task] = []
+        self._permissions: dict[tuple[str, str], PermissionStatus] = {}
+        self._inbox: dict[str, InboxItem] = {}
+        self._children: dict[str, MemoryStore] = {}
+
+    async def get_messages(self) -> list[Message]:
+        return [message.model_copy(deep=True) for message in self._messages]
+
+    async def append_messages(self, messages: list[Message]) -> None:
+        self._messages.extend(message.model_copy(deep=True) for message in messages)
+
+    async def amend_message(self, message_id: str, *, text: str, heard: Literal["complete", "interrupted"]) -> bool:
+        for message in reversed(self._messages):
+            if message.id == message_id and message.sender == "agent":
+                message.text, message.heard = text, heard
+                return True
+        return False
+
+    async def get_token_count(self) -> int:
+        return self._usage.tokens_in + self._usage.tokens_out
+
+    async def add_tokens(self, usage: TokenUsage) -> None:
+        self._usage = TokenUsage(
+            tokens_in=self._usage.tokens_in + usage.tokens_in,
+            tokens_out=self._usage.tokens_out + usage.tokens_out,
+            cache_creation_input_tokens=self._usage.cache_creation_input_tokens + usage.cache_creation_input_tokens,
+            cache_read_input_tokens=self._usage.cache_read_input_tokens + usage.cache_read_input_tokens,
+        )
+
+    async def get_token_consumption(self) -> TokenUsage:
+        return self._usage.model_copy()
+
+    async def get_turn_count(self) -> int:
+        return self._turns
+
+    async def increment_turn(self) -> None:
+        self._turns += 1
+
+    async def reset_counters(self) -> None:
+        self._usage, self._turns = TokenUsage(), 0
+
+    async def get_tasks(self) -> list[Task]:
+        return [task.model_copy(deep=True) for task in self._tasks]
+
+    async def add_tasks(self, tasks: list[Task]) -> None:
+        self._tasks = [task.model_copy(deep=True) for task in tasks]
+
+    async def update_task(self, task_id: str, changes: dict[str, Any]) -> None:
+        self._tasks = [_changed(task, changes) if task.id == task_id else task for task in self._tasks]
+
+    async def get_permission(self, tool: str, tool_input: Any = None) -> PermissionStatus:
+        return self._permissions.get((tool, input_key(tool_input)), "unset")
+
+    async def set_permission(self, tool: str, status: PermissionStatus, tool_input: Any = None) -> None:
+        self._permissions[(tool, input_key(tool_input))] = status
+
+    async def get_inbox_items(self) -> list[InboxItem]:
+        return [item.model_copy(deep=True) for item in self._inbox.values()]
+
+    async def add_inbox_item(self, item: InboxItem) -> None:
+        self._inbox[item.id] = item.model_copy(deep=True)
+
+    async def update_inbox_item(self, item_id: str, changes: dict[str, Any]) -> None:
+        if item_id in self._inbox:
+            self._inbox[item_id] = _changed(self._inbox[item_id], changes)
+
+    async def create_sub_agent_store(self, namespace: str, durable: bool = False) -> MemoryStore:
+        if not durable:
+            return MemoryStore(f"{self.identifier}__{namespace}_{uuid.uuid4().hex}")
+        if namespace not in self._children:
+            self._children[namespace] = MemoryStore(f"{self.identifier}__{namespace}")
+        return self._children[namespace]
+
+
+def _changed(shape: S, changes: dict[str, Any]) -> S:
+    return type(shape).model_validate({**shape.model_dump(), **changes})
