@@ -249,7 +249,7 @@ class Reply:
             part.offset = self._queued
 
     async def _room_ahead(self) -> None:
-        while self._player.queued_s > AHEAD_S:  # noqa: ASYNC110
+        while self._player.queued_s > AHEAD_S:
             await asyncio.sleep(0.1)  # the sink drains in its own thread; there is nothing to wait on
 
     def queue_sound(self, part: Part, pcm: Pcm, rate_hz: int) -> int:

@@ -81,12 +81,12 @@ class SpokenAgent(Protocol):
         ...
 
     async def process_request(
-        self, text: str, abort: AbortToken | None = None, *, language: str | None = None, heard_reports: bool = False
+        self, request: str, abort: AbortToken | None = None, *, language: str | None = None, heard_reports: bool = False
     ) -> object:
         """Answer one turn of the user."""
         ...
 
-    def add_subscriber(self, subscriber: Subscriber) -> None:
+    def add_subscriber(self, subscriber: Subscriber) -> object:
         """Send events to ``subscriber``."""
         ...
 
@@ -94,7 +94,7 @@ class SpokenAgent(Protocol):
         """Send no more events to ``subscriber``."""
         ...
 
-    async def report_heard(self, reply_id: str, text: str, complete: bool) -> None:
+    async def report_heard(self, reply_id: str, text: str, complete: bool) -> object:
         """Tell what was heard of a reply."""
         ...
 
@@ -323,7 +323,7 @@ class GloveVoice:
 
     async def announce(self, text: str) -> None:
         """Speak ``text`` at the next moment when neither the user nor the agent is busy; can be interrupted."""
-        while not self.settled:  # noqa: ASYNC110 - a polite moment has no single owner to wait for
+        while not self.settled:
             await asyncio.sleep(0.1)
         if self.is_active:
             await self._speak_out(self._begin_reply(self._language), text)

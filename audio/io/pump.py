@@ -40,8 +40,11 @@ class Source(Protocol):
 class Sink(Protocol):
     """Where the sound goes."""
 
-    def write(self, played: Pcm) -> None:
-        """The agent's 10 ms at the player's rate. Raises ``GloveError`` when it cannot be kept."""
+    def write(self, played: Pcm, user: Pcm | None) -> None:
+        """10 ms of both sides: the agent's at the player's rate, the user's at 16 kHz (None where there is no input).
+
+        Raises ``GloveError`` when they cannot be kept.
+        """
         ...
 
     def close(self) -> None:
@@ -52,6 +55,9 @@ class Sink(Protocol):
 class PumpRoom(AudioIO):
     """A room that is pumped from a ``Source`` to a ``Sink``.
 
+    While ``input_open`` is False the source is not read and the session hears silence. ``input_ended`` is set when the
+    source has nothing more, or the room has ``failed``.
+
     Args:
         source: the user.
         sink: what keeps the agent's sound.
@@ -61,6 +67,7 @@ class PumpRoom(AudioIO):
     def __init__(self, source: Source, sink: Sink, rate_hz: int = 24_000) -> None:
         self.player = Player(rate_hz)
         self.input_ended = asyncio.Event()
+        self.input_open = True
         self.failed: GloveError | None = None
         self._source = source
         self._sink = sink
@@ -92,19 +99,20 @@ class PumpRoom(AudioIO):
         captured: Pcm | None = None
         while True:
             self._ticks += 1
-            self._sink.write(self.player.pull(samples))
-            if captured is not None:
-                on_frame(captured, (self._ticks - 1) * FRAME_SAMPLES)
-            captured = self._next_frame()
+            played, user = self.player.pull(samples), self._next_frame()
+            self._sink.write(played, user)
+            if self._ticks > 1:
+                on_frame(silence(FRAME_SAMPLES) if captured is None else captured, (self._ticks - 1) * FRAME_SAMPLES)
+            captured = user
             await clock.sleep_until(self._started_at + self._ticks * TICK_S)
 
-    def _next_frame(self) -> Pcm:
-        if not self.input_ended.is_set():
-            frame = self._source.frame()
-            if frame is not None:
-                return frame
+    def _next_frame(self) -> Pcm | None:
+        if not self.input_open or self.input_ended.is_set():
+            return None
+        frame = self._source.frame()
+        if frame is None:
             self.input_ended.set()
-        return silence(FRAME_SAMPLES)
+        return frame
 
     def _on_fault(self, child: str, fault: BaseException) -> None:
         if isinstance(fault, GloveError):
@@ -135,7 +143,7 @@ class SilentSource:
 class NullSink:
     """Keeps nothing."""
 
-    def write(self, played: Pcm) -> None:
+    def write(self, played: Pcm, user: Pcm | None) -> None:
         """See ``Sink``."""
 
     def close(self) -> None:

@@ -6,9 +6,11 @@ The turn engine owns all audio buffering for segment recognisers; they hold no p
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from agents.base import clock
 from agents.base.emitter import Emitter
 from audio.pcm import Pcm
 
@@ -42,6 +44,10 @@ class SegmentStt(ABC):
     @abstractmethod
     def transcribe(self, pcm: Pcm, language: str | None = None) -> Transcript:
         """Transcribe 16 kHz PCM; ``language`` None lets the engine find it out. Raises ``GloveVoiceError``."""
+
+    async def recognise(self, pcm: Pcm, language: str | None = None, executor: Executor | None = None) -> Transcript:
+        """``transcribe`` off the loop. Engines that are asynchronous by nature override this instead."""
+        return await clock.infer(lambda: self.transcribe(pcm, language), cost_s=self.cost_s, executor=executor)
 
     def close(self) -> None:
         """Release the model; idempotent."""

@@ -80,7 +80,7 @@ _CLOSERS = "\"'”’»」』）)] "
 _QUESTION = re.compile(r"[?？]$")
 _FINISHED = re.compile(r"[.!。！]$")
 _BROKEN_OFF = re.compile(r"(…|\.\.\.|[,;:、—–-])$")
-_SPELLED = re.compile(r"^(?:[^\W\d_]|\d+)$")
+_SPELLED = re.compile(r"^(?:[a-zà-ÿ]|\d+)$")
 
 
 class RuleDetector:
@@ -111,7 +111,7 @@ class RuleDetector:
         """A run of single letters or digit groups ("0-0-7", "A B C"): the speaker is dictating and may go on."""
         tail = said[-2:]
         spelled = all(_SPELLED.match(word) for word in tail)
-        return spelled and (len(said) > 1 or said[0].isdigit())
+        return bool(tail) and spelled and (len(tail) > 1 or tail[0].isdigit())
 
     @staticmethod
     def _open_ended(bare: str, said: tuple[str, ...], language: str) -> bool:

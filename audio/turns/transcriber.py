@@ -178,12 +178,8 @@ class SegmentTranscriber(Transcriber):
     async def _recognise(self, audio: Pcm) -> Transcript:
         if audio.size == 0:
             return Transcript("")
-
-        def work() -> Transcript:
-            return self._stt.transcribe(audio, self._language)
-
         try:
-            return await clock.infer(work, cost_s=self._stt.cost_s, executor=self._final_worker)
+            return await self._stt.recognise(audio, self._language, self._final_worker)
         except GloveVoiceError:
             raise
         except Exception as fault:
@@ -204,11 +200,7 @@ class SegmentTranscriber(Transcriber):
             started = clock.now()
             audio = self._audio()
             try:
-                part = await clock.infer(
-                    lambda audio=audio: stt.transcribe(audio, self._language),
-                    cost_s=stt.cost_s,
-                    executor=self._partial_worker,
-                )
+                part = await stt.recognise(audio, self._language, self._partial_worker)
             except Exception as fault:  # noqa: BLE001 - any recogniser may fail; a partial is only display
                 log.warning("partial failed", error=repr(fault))
                 part = Transcript("")

@@ -1,0 +1,136 @@
+"""One conversation between files or pipes and the appliance, from the first sample to the last."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable
+from typing import IO, Any
+
+from agents.base import clock
+from agents.base.errors import GloveError
+from appliance.build import Session, build_session
+from appliance.config import GloveConfig
+from appliance.talk import STREAM, TalkOptions
+from audio.events import VoiceEvent
+from audio.io.files import StereoSink, WavSource
+from audio.io.pipe import PipeSink, PipeSource
+from audio.io.pump import PumpRoom, SilentSource, Sink, Source
+from audio.io.wavfile import read_wav
+
+TAIL_S = 0.3
+"""Silence recorded after the last sound."""
+
+LONGEST_TAIL_S = 120.0
+"""Longest time that a conversation may go on after its input has ended."""
+
+
+class EventLog:
+    """Writes voice events as JSON lines, each as it happens."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+        self.broken = False
+
+    def write(self, event: VoiceEvent) -> None:
+        """Append one event. A full disk ends the log, not the conversation; ``broken`` tells."""
+        if self.broken:
+            return
+        try:
+            self._stream.write(json.dumps(event.to_json(), ensure_ascii=False, default=str) + "\n")
+            self._stream.flush()
+        except OSError:
+            self.broken = True
+
+
+def run_talk(options: TalkOptions, config: GloveConfig) -> int:
+    """Hold the conversation. Returns the exit code.
+
+    Raises:
+        InputError: the recording cannot be used.
+        GloveError: something failed on the way; what was recorded up to then is kept.
+    """
+    if options.pace == "fast":
+        return clock.run_virtual(talk(options, config))
+    return asyncio.run(talk(options, config))
+
+
+async def talk(options: TalkOptions, config: GloveConfig) -> int:
+    """``run_talk`` inside a loop."""
+    room = PumpRoom(_source(options), _sink(options))
+    room.input_open = not options.say
+    log, close_log = _event_log(options)
+    try:
+        session = await build_session(config, room)
+    except BaseException:
+        await room.close()
+        close_log()
+        raise
+    session.voice.events.on(VoiceEvent, log.write)
+    try:
+        await session.start()
+        await _converse(options, session, room)
+    finally:
+        await session.close()
+        await room.close()
+        close_log()
+    if room.failed is not None and room.failed.code != "ERR_PIPE_CLOSED":
+        raise room.failed
+    if log.broken:
+        raise GloveError("ERR_DISK_FULL", f"Not all events could be written to {options.events}.", "Free some space.")
+    return 0
+
+
+async def _converse(options: TalkOptions, session: Session, room: PumpRoom) -> None:
+    voice = session.voice
+    for line in options.say:
+        voice.say_to_agent(line)
+        await _until(lambda: voice.settled, room)
+    room.input_open = True
+    await room.input_ended.wait()
+    ended = clock.now()
+    while room.failed is None and clock.now() - ended < LONGEST_TAIL_S:
+        await _until(lambda: voice.settled, room, ended + LONGEST_TAIL_S)
+        quiet_since = clock.now()
+        while voice.settled and clock.now() - quiet_since < TAIL_S:
+            await asyncio.sleep(0.05)
+        if voice.settled:
+            return
+
+
+async def _until(condition: Callable[[], bool], room: PumpRoom, deadline: float | None = None) -> None:
+    while not condition() and room.failed is None and (deadline is None or clock.now() < deadline):
+        await asyncio.sleep(0.02)
+
+
+def _source(options: TalkOptions) -> Source:
+    if options.source is None:
+        return SilentSource(0.0)
+    if options.live:
+        return PipeSource(sys.stdin.fileno())
+    return WavSource(read_wav(options.source))
+
+
+def _sink(options: TalkOptions) -> Sink:
+    if options.out == STREAM:
+        return PipeSink(sys.stdout.fileno())
+    user = None if options.live else options.source
+    return StereoSink(options.out, user)
+
+
+def _event_log(options: TalkOptions) -> tuple[EventLog, Callable[[], Any]]:
+    if options.events is not None:
+        stream = options.events.open("w", encoding="utf-8")
+        return EventLog(stream), stream.close
+    if options.live:
+        return EventLog(sys.stderr), lambda: None
+    stream = open_nowhere()
+    return EventLog(stream), stream.close
+
+
+def open_nowhere() -> IO[str]:
+    """A text stream that keeps nothing."""
+    import os
+
+    return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123 - closed by the caller
