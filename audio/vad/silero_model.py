@@ -4,12 +4,11 @@ The network hears frames of 512 samples at 16 kHz, each preceded by the last 64 
 -1…1, and carries a recurrent state from frame to frame. Leaving any of that out
 does not fail, it silently detects less.
 
-The weights (MIT) come with the package ``silero-vad``, which is located but never imported, or from the weights store.
+The weights (MIT) come with the package ``silero-vad``, which is never imported, or from the weights store.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import threading
 from pathlib import Path
 from typing import Any
@@ -31,19 +30,14 @@ _sessions_lock = threading.Lock()
 
 
 def find_model() -> Path:
-    """Where the weights are: inside the installed package ``silero-vad``, else in the weights store.
+    """Where the weights are, checked against their hash: the installed package, which is not imported, or the store.
 
     Raises:
-        GloveError: the weights are nowhere.
+        GloveError: the weights are nowhere, or damaged.
     """
-    spec = importlib.util.find_spec("silero_vad")
-    for folder in (spec.submodule_search_locations or []) if spec else []:
-        candidate = Path(folder) / "data" / "silero_vad.onnx"
-        if candidate.is_file():
-            return candidate
     from agents.base.weights import WeightsStore
 
-    return WeightsStore().path("silero-vad")
+    return WeightsStore().path("silero-vad") / "silero_vad.onnx"
 
 
 def shared_session(path: Path, *, fresh: bool = False) -> Any:
