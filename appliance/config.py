@@ -80,7 +80,6 @@ class TurnsConfig(Section):
     )
     unfinished_hold_ms: Ms = Field(default=1200, description="Extra wait after a text that does not end a sentence.")
     dictation_hold_ms: Ms = Field(default=2000, description="Extra wait while digits or letters are being dictated.")
-    backchannels: bool = Field(default=True, description='Short words such as "mhm" do not interrupt the appliance.')
 
 
 class ModelConfig(Section):

@@ -16,6 +16,8 @@ from agents.base.errors import ConfigError
 from appliance.config import GloveConfig, known_keys
 from appliance.configfaults import describe, unknown_key
 
+SYSTEM_FILE = Path("/etc/glove/glove.toml")
+
 _SHORT_NAMES = {"GLOVE_WEIGHTS_DIR": ("weights", "dir"), "GLOVE_WEIGHTS_SOURCES": ("weights", "sources")}
 """Variables that the weights store reads by itself; the long form of the same key wins over them."""
 
@@ -50,7 +52,7 @@ def candidates() -> list[Path]:
     import platformdirs
 
     user = Path(platformdirs.user_config_dir("glove", appauthor=False))
-    return [Path("glove.toml"), user / "glove.toml", Path("/etc/glove/glove.toml")]
+    return [Path("glove.toml"), user / "glove.toml", SYSTEM_FILE]
 
 
 def find(named: Path | None = None) -> Path | None:
@@ -103,7 +105,7 @@ def _gather(named: Path | None) -> tuple[dict[str, Any], dict[str, str], Path | 
     file = find(named)
     from_file = _read_toml(file) if file else {}
     from_environment = _read_environment()
-    origins = {key: str(file) for key in _leaves(from_file)}
+    origins = {key: str(file) for key in (*from_file, *_leaves(from_file))}
     origins |= {key: f"environment {_variable(key)}" for key in _leaves(from_environment)}
     return _merge(from_file, from_environment), origins, file
 

@@ -38,6 +38,7 @@ def configure(level: Literal["debug", "info", "warning", "error"], style: Litera
 
 def _processors() -> list[Processor]:
     import structlog
+
     from agents.base.credentials import redact_secrets
 
     return [
