@@ -74,6 +74,7 @@ class Reply:
         player: where the sound goes; the reply takes a new generation of it.
         voices: makes a voice per part.
         language: of the turn.
+        now: seconds on the room's media clock.
         on_text: called with the whole text of each response.
         on_tool: called with each tool event.
     """
@@ -84,6 +85,7 @@ class Reply:
         voices: TtsFactory,
         language: str,
         *,
+        now: Callable[[], float],
         on_text: Callable[[str], None] = lambda _: None,
         on_tool: Callable[[ToolUse | ToolUseResult], None] = lambda _: None,
     ) -> None:
@@ -91,10 +93,12 @@ class Reply:
         self.generation = player.next_generation()
         self.parts: list[Part] = []
         self.tools_done = 0
+        self.marks: dict[str, float] = {}
         self.fault: Exception | None = None
         self.void = False
         self._player = player
         self._voices = voices
+        self._now = now
         self._on_text = on_text
         self._on_tool = on_tool
         self._buffer = SentenceBuffer(language)
@@ -149,6 +153,7 @@ class Reply:
             self.parts.append(part)
             self._pending.put_nowait(part)
         part.text += text
+        self._mark("text")
         for sentence in self._buffer.push(text):
             part.sentences.put_nowait(sentence)
 
@@ -242,11 +247,16 @@ class Reply:
             if self._voice is None:
                 self._voice = await session.open(self._voices(part.language))
             await self._room_ahead()
+            self._mark("sentence")
             session.send(index, spoken)
         if self._voice is not None:
             await session.finish()
         elif part.offset is None:
             part.offset = self._queued
+
+    def _mark(self, stage: str) -> None:
+        """Note when ``stage`` (first text, first sentence to the voice, first sound) was reached."""
+        self.marks.setdefault(stage, self._now())
 
     async def _room_ahead(self) -> None:
         while self._player.queued_s > AHEAD_S:
@@ -256,6 +266,7 @@ class Reply:
         """Hand sound of ``part`` to the player; returns the samples added at the player's rate."""
         if part.offset is None:
             part.offset = self._queued
+        self._mark("sound")
         added = self._player.enqueue(pcm, rate_hz, self.generation)
         self._queued += added
         return added

@@ -71,12 +71,23 @@ class TurnSettings:
 
 @dataclass(frozen=True)
 class Committed:
-    """A turn of the user. ``speech_end_s``: end of the speech on the media clock; ``reason``: the hold's reason."""
+    """A turn of the user.
+
+    Attributes:
+        text: what was said.
+        language: BCP-47 primary tag.
+        speech_end_s: end of the speech on the media clock.
+        reason: why the hold was as long as it was.
+        hold_ms: the hold.
+        late_ms: how much later than the end of the hold the text was there.
+    """
 
     text: str
     language: str
     speech_end_s: float
     reason: str
+    hold_ms: int = 0
+    late_ms: float = 0.0
 
 
 class TurnHost(Protocol):
@@ -325,20 +336,22 @@ class TurnEngine:
             return
         hold = self._detector.decide(transcript.text, transcript.language)
         loop = asyncio.get_running_loop()
-        due = loop.time() if now else max(loop.time(), self._established + hold.ms / 1000)
-        self._hold = loop.call_at(due, self._commit, sequence, transcript, "command" if now else hold.reason)
+        ms, reason = (0, "command") if now else (hold.ms, hold.reason)
+        due = self._established + ms / 1000
+        late_ms = round(1000 * max(0.0, loop.time() - due), 1)
+        end_s = (self._last_voice or self._sample) / CAPTURE_RATE_HZ
+        committed = Committed(transcript.text.strip(), transcript.language, end_s, reason, ms, late_ms)
+        self._hold = loop.call_at(max(loop.time(), due), self._commit, sequence, committed)
 
     def _floor_taken(self, transcript: Transcript) -> bool:
         if self._over_agent:
             return self.barge_in.ended(transcript.text, transcript.language)
         return has_words(transcript.text)
 
-    def _commit(self, sequence: int, transcript: Transcript, reason: str) -> None:
-        if sequence != self._sequence:
-            return
-        end_s = (self._last_voice or self._sample) / CAPTURE_RATE_HZ
-        self._clear()
-        self.host.turn(Committed(transcript.text.strip(), transcript.language, end_s, reason))
+    def _commit(self, sequence: int, committed: Committed) -> None:
+        if sequence == self._sequence:
+            self._clear()
+            self.host.turn(committed)
 
     def _give_up(self, fault: GloveVoiceError) -> None:
         self._clear()

@@ -1,0 +1,320 @@
+"""The agent's side of a session: one reply at a time, from the committed turn to the last sample that was heard.
+
+Whatever happens, a committed turn ends in something audible: the answer, a failure line, or at least a sound. A cut
+raises the player's generation first, so nothing of the old reply can be heard afterwards, and tidies up later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Protocol
+
+import structlog
+
+from agents.base.abort import Aborted, AbortToken
+from agents.base.errors import GloveError, GloveVoiceError
+from agents.base.scope import Scope
+from agents.core.display import DisplayManager
+from agents.core.events import Subscriber, ToolUse, ToolUseResult
+from audio import earcons
+from audio.events import (
+    AgentSpeechStarted,
+    AgentSpeechStopped,
+    AgentText,
+    Interrupted,
+    Metric,
+    ToolFinished,
+    ToolUsed,
+    VoiceEvent,
+    VoiceFault,
+)
+from audio.io.base import AudioIO
+from audio.phrases import failure_phrase, phrase
+from audio.reply import HeardReport, Reply
+from audio.tts.base import TtsFactory
+from audio.turns.engine import Committed
+
+log = structlog.get_logger(__name__)
+
+TOO_SLOW = "too slow"
+
+
+class SpokenAgent(Protocol):
+    """What a voice session needs of an agent; ``agents.core.glove.Glove`` provides it."""
+
+    @property
+    def display(self) -> DisplayManager:
+        """The conversation's display stack."""
+        ...
+
+    async def process_request(
+        self, request: str, abort: AbortToken | None = None, *, language: str | None = None, heard_reports: bool = False
+    ) -> object:
+        """Answer one turn of the user."""
+        ...
+
+    def add_subscriber(self, subscriber: Subscriber) -> object:
+        """Send events to ``subscriber``."""
+        ...
+
+    def remove_subscriber(self, subscriber: Subscriber) -> object:
+        """Send no more events to ``subscriber``."""
+        ...
+
+    async def report_heard(self, reply_id: str, text: str, complete: bool) -> object:
+        """Tell what was heard of a reply."""
+        ...
+
+
+class AnsweringHost(Protocol):
+    """Whom the agent's side tells what it does. Calls are synchronous."""
+
+    def emit(self, event: VoiceEvent) -> None:
+        """Publish an event."""
+        ...
+
+    def reply_began(self) -> None:
+        """A reply is being prepared."""
+        ...
+
+    def reply_sounds(self) -> None:
+        """Its first sample is played."""
+        ...
+
+    def reply_ended(self) -> None:
+        """It was heard to its end, or cut."""
+        ...
+
+
+class Answering:
+    """Runs turns through the agent and speaks the replies.
+
+    Args:
+        agent: the mind.
+        io: the room.
+        tts: makes voices.
+        host: is told what happens.
+        cue_s: silence after a committed turn until a "still thinking" sound.
+        give_up_s: silence after a committed turn until an honest failure line.
+    """
+
+    def __init__(
+        self, agent: SpokenAgent, io: AudioIO, tts: TtsFactory, host: AnsweringHost, cue_s: float, give_up_s: float
+    ) -> None:
+        self._agent = agent
+        self._io = io
+        self._tts = tts
+        self._host = host
+        self._cue_s = cue_s
+        self._give_up_s = give_up_s
+        self._scope = Scope("answering")
+        self._reply: Reply | None = None
+        self._sounding = False
+        self._token: AbortToken | None = None
+        self._turn: asyncio.Task[None] | None = None
+        self._committed: tuple[Committed, float] | None = None
+        self._drained = asyncio.Event()
+
+    @property
+    def busy(self) -> bool:
+        """Whether a reply is being prepared or spoken."""
+        return self._reply is not None
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is being prepared, spoken or tidied up."""
+        return self._reply is None and (self._turn is None or self._turn.done())
+
+    @property
+    def unheard(self) -> str:
+        """The user's words whose answer has neither been heard nor had an effect: what follows continues them."""
+        if self._reply is None or self._committed is None or self._sounding or self._reply.tools_done:
+            return ""
+        return self._committed[0].text
+
+    def answer(self, committed: Committed) -> None:
+        """Let the agent answer; whatever it was doing ends."""
+        reply = self._begin(committed.language)
+        self._committed = (committed, self._io.time_s)
+        self._token = AbortToken()
+        self._turn = self._scope.spawn(self._run(committed.text, reply, self._token, self._turn), "turn")
+
+    def apologise(self, text: str, language: str) -> None:
+        """Speak ``text`` instead of an answer, if nothing else is being said."""
+        if not self.busy:
+            self._turn = self._scope.spawn(self._speak_out(self._begin(language), text), "apology")
+
+    async def say(self, text: str, language: str) -> None:
+        """Speak ``text``, which belongs to no turn; returns when it was heard or cut.
+
+        Raises:
+            GloveError: the voice failed.
+        """
+        reply = self._begin(language)
+        await self._speak_out(reply, text)
+        if isinstance(reply.fault, GloveError):
+            raise reply.fault
+
+    def cut(self) -> None:
+        """End the reply now; what was heard of it is reported."""
+        reply, token = self._reply, self._token
+        if reply is None:
+            return
+        reports, heard, played = reply.heard(), reply.heard_text(), reply.played
+        self._io.player.next_generation()
+        reply.void = True
+        self._reply = self._token = self._committed = None
+        if token is not None:
+            token.abort("interrupted")
+        self._drained.set()
+        if self._sounding:
+            at = self._io.time_s
+            self._host.emit(Interrupted(at, heard, round(played * 1000 / self._io.player.rate_hz)))
+            self._host.emit(AgentSpeechStopped(at, heard))
+        self._sounding = False
+        self._scope.spawn(self._tidy(reply, reports), "tidy")
+        if not self._agent.display.pending:
+            self._agent.display.clear_stack()
+        self._host.reply_ended()
+
+    async def close(self) -> None:
+        """Cut, wait for the turn to put history in order, stop; idempotent."""
+        self.cut()
+        if self._turn is not None and not self._turn.done():
+            await asyncio.wait([self._turn], timeout=2.0)
+        await self._scope.close()
+
+    # -- one turn
+
+    def _begin(self, language: str) -> Reply:
+        self.cut()
+        self._drained.clear()
+        self._reply = Reply(
+            self._io.player,
+            self._tts,
+            language,
+            now=lambda: self._io.time_s,
+            on_text=lambda text: self._host.emit(AgentText(self._io.time_s, text)),
+            on_tool=self._tool,
+        )
+        self._host.reply_began()
+        return self._reply
+
+    async def _run(self, text: str, reply: Reply, token: AbortToken, previous: asyncio.Task[None] | None) -> None:
+        loop = asyncio.get_running_loop()
+        timers = [
+            loop.call_later(self._cue_s, self._cue, reply),
+            loop.call_later(self._give_up_s, self._give_up, reply, token),
+        ]
+        try:
+            if previous is not None:
+                await asyncio.wait([previous])
+            if not token.aborted:
+                await self._ask(text, reply, token)
+            if not reply.void and not reply.audible and not reply.text:
+                reply.sound(earcons.done(self._io.player.rate_hz))
+            await self._speak_out(reply)
+        finally:
+            for timer in timers:
+                timer.cancel()
+
+    async def _ask(self, text: str, reply: Reply, token: AbortToken) -> None:
+        self._agent.add_subscriber(reply)
+        try:
+            await self._agent.process_request(text, token, language=reply.language, heard_reports=True)
+        except Aborted:
+            if token.reason == TOO_SLOW and not reply.void:
+                reply.say(phrase("too_slow", reply.language))
+        except GloveError as fault:
+            self._fail(reply, fault, failure_phrase(fault.code, reply.language))
+        except Exception as fault:
+            log.exception("the agent failed")
+            error = GloveVoiceError("ERR_GLOVE_REQUEST", f"The agent failed: {fault}", cause=fault)
+            self._fail(reply, error, phrase("failed", reply.language))
+        finally:
+            self._agent.remove_subscriber(reply)
+
+    def _fail(self, reply: Reply, fault: GloveError, line: str) -> None:
+        self._report_fault(fault)
+        if not reply.void:
+            reply.say(line)
+
+    async def _speak_out(self, reply: Reply, text: str | None = None) -> None:
+        """Wait until ``reply`` (after saying ``text``) was heard to its end, and report what was heard."""
+        if reply.void:
+            return
+        if text is not None:
+            reply.say(text)
+        await reply.spoken()
+        while not reply.void and not self._io.player.idle:
+            self._drained.clear()
+            await self._drained.wait()
+        if reply.void:
+            return
+        if reply.fault is not None:
+            self._report_fault(reply.fault)
+        heard, reports = reply.heard_text(), reply.heard()
+        if self._sounding:
+            self._host.emit(AgentSpeechStopped(self._io.time_s, heard))
+        self._sounding = False
+        self._reply = self._token = self._committed = None
+        self._host.reply_ended()
+        await self._tidy(reply, reports)
+
+    async def _tidy(self, reply: Reply, reports: list[HeardReport]) -> None:
+        for report in reports:
+            if report.reply_id:
+                await self._agent.report_heard(report.reply_id, report.text, report.complete)
+        await reply.close()
+
+    def _cue(self, reply: Reply) -> None:
+        if not reply.void and not reply.audible:
+            reply.sound(earcons.thinking(self._io.player.rate_hz))
+
+    def _give_up(self, reply: Reply, token: AbortToken) -> None:
+        if not reply.void and not reply.parts:
+            self._report_fault(GloveVoiceError("ERR_TURN_TIMEOUT", "The answer took too long."))
+            token.abort(TOO_SLOW)
+
+    def _report_fault(self, fault: Exception) -> None:
+        code = fault.code if isinstance(fault, GloveError) else "ERR_VOICE"
+        self._host.emit(VoiceFault(self._io.time_s, code, str(fault)))
+
+    def _tool(self, event: ToolUse | ToolUseResult) -> None:
+        if isinstance(event, ToolUse):
+            self._host.emit(ToolUsed(self._io.time_s, event.name, event.input))
+        else:
+            self._host.emit(ToolFinished(self._io.time_s, event.tool_name, event.result.status))
+
+    # -- the player
+
+    def playback_started(self, at: float) -> None:
+        """The player handed the first sample of something to the sink, at ``at`` seconds on the media clock."""
+        if self._reply is None or self._sounding:
+            return
+        self._sounding = True
+        self._host.reply_sounds()
+        self._host.emit(AgentSpeechStarted(at))
+        self._measure(self._reply, at)
+
+    def playback_drained(self) -> None:
+        """The player has nothing left."""
+        self._drained.set()
+
+    def _measure(self, reply: Reply, at: float) -> None:
+        """Report where the time between the end of the user's speech and the first sample went, in milliseconds."""
+        marks = reply.marks
+        if self._committed is None or not {"text", "sentence", "sound"} <= set(marks):
+            return
+        committed, committed_at = self._committed
+        stages = {
+            "wait": committed_at - committed.speech_end_s,
+            "agent": marks["text"] - committed_at,
+            "sentence": marks["sentence"] - marks["text"],
+            "voice": marks["sound"] - marks["sentence"],
+            "playout": at - marks["sound"],
+        }
+        data: dict[str, object] = {f"{name}_ms": round(1000 * value, 1) for name, value in stages.items()}
+        data |= {"hold": committed.reason, "hold_ms": committed.hold_ms, "late_ms": committed.late_ms}
+        total_ms = round(1000 * (at - committed.speech_end_s), 1)
+        self._host.emit(Metric(self._io.time_s, "voice_to_voice", total_ms, data))
