@@ -1,0 +1,147 @@
+"""What of a reply has been heard: from a count of played samples to text."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+
+from audio.tts.base import WordTiming
+
+_WIDE = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
+_UNIT = re.compile(rf"[{_WIDE}]|[^\s{_WIDE}]+")
+_ALIGNED_WORDS = 300
+"""Above this many words, spoken and written ones are matched by their share instead of one by one."""
+
+
+@dataclass
+class _Piece:
+    text: str
+    samples: int = 0
+    finished: bool = False
+    words: list[WordTiming] = field(default_factory=lambda: [])
+    marks: list[tuple[int, int]] | None = None
+
+
+class HeardTracker:
+    """Follows one reply: which text was handed to the voice, how much sound came of it, how much of that was played.
+
+    All counts are samples at the rate of the sink. Pieces are spoken in the order of their index. What ``heard``
+    returns never shrinks while ``played`` grows.
+    """
+
+    def __init__(self) -> None:
+        self._pieces: dict[int, _Piece] = {}
+
+    def add_piece(self, index: int, text: str) -> None:
+        """Piece ``index`` is to be spoken; ``text`` is as written, with its spacing."""
+        self._pieces[index] = _Piece(text)
+
+    def add_audio(self, piece: int, samples: int, words: Sequence[WordTiming] | None = None) -> None:
+        """``samples`` more samples of ``piece`` wait to be played; ``words``: timings from the start of the piece.
+
+        Raises ``KeyError`` for a piece that was not added.
+        """
+        entry = self._pieces[piece]
+        entry.samples += samples
+        entry.words.extend(words or ())
+        entry.marks = None
+
+    def finish_piece(self, index: int) -> None:
+        """All sound of piece ``index`` was added. Raises ``KeyError`` for a piece that was not added."""
+        self._pieces[index].finished = True
+
+    def heard(self, played: int) -> str:
+        """The text whose sound lies within the first ``played`` samples, without white space at its end.
+
+        Pieces that were played as a whole count as a whole, pieces without sound with what precedes them. Of the piece
+        in the middle those words count that have ended: by their timings, else by their share of the piece's length.
+        """
+        out: list[str] = []
+        for piece in self._in_order():
+            if not self._is_over(piece, played):
+                out.append(piece.text[: self._position(piece, played)])
+                break
+            out.append(piece.text)
+            played -= piece.samples
+        return "".join(out).rstrip()
+
+    def complete(self, played: int) -> bool:
+        """Whether every piece was heard to its end."""
+        for piece in self._in_order():
+            if not self._is_over(piece, played):
+                return False
+            played -= piece.samples
+        return True
+
+    def _in_order(self) -> list[_Piece]:
+        return [self._pieces[index] for index in sorted(self._pieces)]
+
+    def _is_over(self, piece: _Piece, played: int) -> bool:
+        return piece.finished and piece.samples <= max(played, 0)
+
+    def _position(self, piece: _Piece, played: int) -> int:
+        """How many characters of ``piece`` have been heard."""
+        if piece.marks is None:
+            piece.marks = _timed_marks(piece) if piece.words else _estimated_marks(piece)
+        at = bisect_right(piece.marks, played, key=lambda mark: mark[0])
+        return piece.marks[at - 1][1] if at else 0
+
+
+def _timed_marks(piece: _Piece) -> list[tuple[int, int]]:
+    """Pairs of (samples, characters heard by then), ascending, from word timings.
+
+    The spoken words are those of the text made ready for the voice, so they need not be the written ones: both are
+    aligned, and a rewritten passage counts once its last spoken word has ended.
+    """
+    ends = [match.end() for match in re.finditer(r"\S+", piece.text)]
+    if not ends:
+        return []
+    written = [_bare(word) for word in piece.text.split()]
+    spoken = [_bare(timing.word) for timing in piece.words]
+    if max(len(written), len(spoken)) > _ALIGNED_WORDS:
+        pairs = [(len(spoken) * (i + 1) // len(written), i + 1) for i in range(len(written))]
+    else:
+        pairs = _align(written, spoken)
+    return [(piece.words[s - 1].end, ends[w - 1]) for s, w in pairs if s and w]
+
+
+def _align(written: list[str], spoken: list[str]) -> list[tuple[int, int]]:
+    """Pairs (spoken words, written words) that stand for the same stretch from the beginning."""
+    pairs: list[tuple[int, int]] = []
+    for tag, w0, w1, s0, s1 in SequenceMatcher(None, written, spoken, autojunk=False).get_opcodes():
+        if tag == "equal":
+            pairs += [(s0 + i, w0 + i) for i in range(1, w1 - w0 + 1)]
+        elif s1 > s0:
+            pairs.append((s1, w1))
+    return pairs
+
+
+def _bare(word: str) -> str:
+    return "".join(c for c in word.lower() if c.isalnum())
+
+
+def _estimated_marks(piece: _Piece) -> list[tuple[int, int]]:
+    """The same from the length alone: each word, or wide character, takes time by its number of letters.
+
+    A piece whose sound is not complete is taken to be as long as it is known to be so far times one and a half, which
+    errs towards less heard.
+    """
+    units = [(match.end(), _weight(match.group())) for match in _UNIT.finditer(piece.text)]
+    total = sum(weight for _, weight in units)
+    if not total or not piece.samples:
+        return []
+    samples = piece.samples if piece.finished else piece.samples * 3 // 2
+    marks: list[tuple[int, int]] = []
+    before = 0
+    for end, weight in units:
+        before += weight
+        marks.append((-(-before * samples // total), end))
+    return marks
+
+
+def _weight(unit: str) -> int:
+    """Letters count one, digits three (they are spoken as words), other marks one (a pause)."""
+    return sum(3 if c.isdigit() else 1 for c in unit) + 1
