@@ -1,0 +1,300 @@
+"""Conversations in an SQLite file: each message whole as JSON, beside the columns one searches by."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import PydanticSerializationError
+
+from agents.base import clock
+from agents.base.errors import GloveError
+from agents.core.messages import InboxItem, Message, PermissionStatus, Task, TokenUsage
+from agents.core.store import StoreAdapter
+from agents.stores.memory import MemoryStore
+from agents.stores.permission_key import input_key
+from agents.stores.sqlite_file import SqliteFile
+
+T = TypeVar("T")
+M = TypeVar("M", bound=BaseModel)
+
+_COUNTERS = ("tokens_in", "tokens_out", "cache_creation_input_tokens", "cache_read_input_tokens")
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """One conversation of a file; times are ISO 8601 in UTC."""
+
+    session_id: str
+    parent: str | None
+    name: str | None
+    created_at: str
+    updated_at: str
+
+
+class SqliteStore(StoreAdapter):
+    """One conversation of a file.
+
+    Writing is atomic per call and survives a kill of the process; losing power may cost the last calls, never the file.
+    Every method raises ``GloveError`` for faults of the file: ``ERR_STORE_FULL``, ``ERR_STORE_CORRUPT``,
+    ``ERR_STORE_BUSY``, ``ERR_STORE_UNWRITABLE``, ``ERR_STORE_VERSION``, ``ERR_STORE_CLOSED``, ``ERR_STORE``.
+
+    Args:
+        path: the file; it and missing folders are made when first used.
+        session_id: name of the conversation; generated when None.
+        max_bytes: the size the file may reach; unlimited when None.
+    """
+
+    supports = frozenset({"amend", "tasks", "permissions", "inbox", "subagents"})
+
+    def __init__(self, path: str | Path, session_id: str | None = None, *, max_bytes: int | None = None) -> None:
+        self.identifier = session_id or f"glove_{uuid.uuid4().hex}"
+        self._file = SqliteFile(path, max_bytes)
+        self._parent: SqliteStore | None = None
+        self._children: dict[str, SqliteStore] = {}
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._file.path
+
+    async def get_messages(self) -> list[Message]:
+        rows = await self._rows("SELECT body FROM messages WHERE session_id = ? ORDER BY position")
+        return [self._parsed(Message, body) for (body,) in rows]
+
+    async def append_messages(self, messages: list[Message]) -> None:
+        rows = [self._message_row(message) for message in messages]
+
+        def work(connection: sqlite3.Connection) -> None:
+            connection.executemany(
+                "INSERT INTO messages (session_id, message_id, sender, is_compaction, framework_context, heard,"
+                " created_at, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                rows,
+            )
+
+        await self._write(work)
+
+    async def amend_message(self, message_id: str, *, text: str, heard: Literal["complete", "interrupted"]) -> bool:
+        def work(connection: sqlite3.Connection) -> bool:
+            row = connection.execute(
+                "SELECT position, body FROM messages WHERE session_id = ? AND message_id = ? AND sender = 'agent'"
+                " ORDER BY position DESC LIMIT 1",
+                (self.identifier, message_id),
+            ).fetchone()
+            if row is None:
+                return False
+            position, body = row
+            message = self._parsed(Message, body)
+            message.text, message.heard = text, heard
+            connection.execute(
+                "UPDATE messages SET heard = ?, body = ? WHERE position = ?", (heard, _json(message), position)
+            )
+            return True
+
+        return await self._write(work)
+
+    async def get_token_count(self) -> int:
+        usage = await self.get_token_consumption()
+        return usage.tokens_in + usage.tokens_out
+
+    async def add_tokens(self, usage: TokenUsage) -> None:
+        changes = ", ".join(f"{name} = {name} + ?" for name in _COUNTERS)
+        values = [getattr(usage, name) for name in _COUNTERS]
+        await self._update_conversation(changes, values)
+
+    async def get_token_consumption(self) -> TokenUsage:
+        rows = await self._rows(f"SELECT {', '.join(_COUNTERS)} FROM conversations WHERE session_id = ?")
+        return TokenUsage.model_validate(dict(zip(_COUNTERS, rows[0], strict=True))) if rows else TokenUsage()
+
+    async def get_turn_count(self) -> int:
+        rows = await self._rows("SELECT turns FROM conversations WHERE session_id = ?")
+        return rows[0][0] if rows else 0
+
+    async def increment_turn(self) -> None:
+        await self._update_conversation("turns = turns + 1", [])
+
+    async def reset_counters(self) -> None:
+        await self._update_conversation(", ".join(f"{name} = 0" for name in (*_COUNTERS, "turns")), [])
+
+    async def get_tasks(self) -> list[Task]:
+        rows = await self._rows("SELECT body FROM tasks WHERE session_id = ? ORDER BY position")
+        return [self._parsed(Task, body) for (body,) in rows]
+
+    async def add_tasks(self, tasks: list[Task]) -> None:
+        rows = [(self.identifier, task.id, index, _json(task)) for index, task in enumerate(tasks)]
+
+        def work(connection: sqlite3.Connection) -> None:
+            connection.execute("DELETE FROM tasks WHERE session_id = ?", (self.identifier,))
+            connection.executemany("INSERT INTO tasks (session_id, id, position, body) VALUES (?, ?, ?, ?)", rows)
+
+        await self._write(work)
+
+    async def update_task(self, task_id: str, changes: dict[str, Any]) -> None:
+        def work(connection: sqlite3.Connection) -> None:
+            key = (self.identifier, task_id)
+            row = connection.execute("SELECT body FROM tasks WHERE session_id = ? AND id = ?", key).fetchone()
+            if row is not None:
+                task = _changed(self._parsed(Task, row[0]), changes)
+                connection.execute("UPDATE tasks SET body = ? WHERE session_id = ? AND id = ?", (_json(task), *key))
+
+        await self._write(work)
+
+    async def get_permission(self, tool: str, tool_input: Any = None) -> PermissionStatus:
+        rows = await self._rows(
+            "SELECT status FROM permissions WHERE session_id = ? AND tool = ? AND input_key = ?",
+            tool,
+            input_key(tool_input),
+        )
+        return rows[0][0] if rows else "unset"
+
+    async def set_permission(self, tool: str, status: PermissionStatus, tool_input: Any = None) -> None:
+        row = (self.identifier, tool, input_key(tool_input), status)
+
+        def work(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "INSERT OR REPLACE INTO permissions (session_id, tool, input_key, status) VALUES (?, ?, ?, ?)", row
+            )
+
+        await self._write(work)
+
+    async def get_inbox_items(self) -> list[InboxItem]:
+        rows = await self._rows("SELECT body FROM inbox WHERE session_id = ? ORDER BY rowid")
+        return [self._parsed(InboxItem, body) for (body,) in rows]
+
+    async def add_inbox_item(self, item: InboxItem) -> None:
+        row = (self.identifier, item.id, item.status, _json(item))
+
+        def work(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "INSERT INTO inbox (session_id, id, status, body) VALUES (?, ?, ?, ?)"
+                " ON CONFLICT (session_id, id) DO UPDATE SET status = excluded.status, body = excluded.body",
+                row,
+            )
+
+        await self._write(work)
+
+    async def update_inbox_item(self, item_id: str, changes: dict[str, Any]) -> None:
+        def work(connection: sqlite3.Connection) -> None:
+            key = (self.identifier, item_id)
+            row = connection.execute("SELECT body FROM inbox WHERE session_id = ? AND id = ?", key).fetchone()
+            if row is not None:
+                item = _changed(self._parsed(InboxItem, row[0]), changes)
+                connection.execute(
+                    "UPDATE inbox SET status = ?, body = ? WHERE session_id = ? AND id = ?",
+                    (item.status, _json(item), *key),
+                )
+
+        await self._write(work)
+
+    async def create_sub_agent_store(self, namespace: str, durable: bool = False) -> StoreAdapter:
+        if not durable:
+            return MemoryStore(f"{self.identifier}__{namespace}_{uuid.uuid4().hex}")
+        if namespace not in self._children:
+            self._children[namespace] = self._child(f"{self.identifier}__{namespace}")
+        return self._children[namespace]
+
+    async def set_name(self, name: str) -> None:
+        """Give the conversation a name that people read."""
+        await self._update_conversation("name = ?", [name])
+
+    async def close(self) -> None:
+        # A subagent's store lives in its parent's file and goes with it.
+        if self._parent is None:
+            await self._file.close()
+
+    def _child(self, session_id: str) -> SqliteStore:
+        child = SqliteStore.__new__(SqliteStore)
+        child.identifier, child._file, child._parent, child._children = session_id, self._file, self, {}
+        return child
+
+    async def _rows(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        def work(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+            return connection.execute(query, (self.identifier, *parameters)).fetchall()
+
+        return await self._file.read(work)
+
+    async def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        now = clock.wall().isoformat()
+        parent = self._parent.identifier if self._parent is not None else None
+
+        def registered(connection: sqlite3.Connection) -> T:
+            connection.execute(
+                "INSERT INTO conversations (session_id, parent, created_at, updated_at) VALUES (?, ?, ?, ?)"
+                " ON CONFLICT (session_id) DO UPDATE SET updated_at = excluded.updated_at",
+                (self.identifier, parent, now, now),
+            )
+            return work(connection)
+
+        return await self._file.write(registered)
+
+    async def _update_conversation(self, changes: str, values: list[Any]) -> None:
+        def work(connection: sqlite3.Connection) -> None:
+            connection.execute(f"UPDATE conversations SET {changes} WHERE session_id = ?", (*values, self.identifier))
+
+        await self._write(work)
+
+    def _message_row(self, message: Message) -> tuple[Any, ...]:
+        return (
+            self.identifier,
+            message.id,
+            message.sender,
+            int(message.is_compaction),
+            message.framework_context,
+            message.heard,
+            message.created_at,
+            _json(message),
+        )
+
+    def _parsed(self, shape: type[M], body: str) -> M:
+        try:
+            return shape.model_validate_json(body)
+        except ValidationError as fault:
+            raise GloveError(
+                "ERR_STORE_CORRUPT",
+                f"{self.path.name} holds an entry of the conversation {self.identifier!r} that cannot be read.",
+                "Restore the file from a backup, or start another conversation.",
+                fault,
+            ) from fault
+
+
+async def list_conversations(path: str | Path) -> list[Conversation]:
+    """The conversations of a file, last used first; subagents' have a ``parent``."""
+    file = SqliteFile(path)
+
+    def work(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+        query = "SELECT session_id, parent, name, created_at, updated_at FROM conversations ORDER BY updated_at DESC"
+        return connection.execute(query).fetchall()
+
+    try:
+        return [Conversation(*row) for row in await file.read(work)]
+    finally:
+        await file.close()
+
+
+async def resolve_inbox_item(path: str | Path, session_id: str, item_id: str, response: str) -> None:
+    """Answer an inbox item from another process than the one that runs its agent; unknown ids are ignored."""
+    store = SqliteStore(path, session_id)
+    try:
+        changes = {"status": "resolved", "response": response, "resolved_at": clock.wall().isoformat()}
+        await store.update_inbox_item(item_id, changes)
+    finally:
+        await store.close()
+
+
+def _json(shape: BaseModel) -> str:
+    try:
+        return shape.model_dump_json(exclude_none=True)
+    except PydanticSerializationError:
+        # Half a surrogate pair, as some models send: no reason to lose the message around it.
+        text = json.dumps(shape.model_dump(exclude_none=True), ensure_ascii=False, default=str)
+        return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _changed(shape: M, changes: dict[str, Any]) -> M:
+    return type(shape).model_validate({**shape.model_dump(), **changes})
