@@ -1,0 +1,139 @@
+"""The mind of a configuration: model, store, everyday tools, and the agent they make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agents.base.credentials import Credentials
+    from agents.core.glove import Glove
+    from agents.core.model import ModelAdapter
+    from agents.core.store import StoreAdapter
+    from agents.everyday.book import EverydayBook
+    from agents.everyday.timers import TimerBook
+    from appliance.config import GloveConfig
+
+ANTHROPIC_SECRET = "anthropic_api_key"
+
+INSTRUCTIONS = (
+    "You are the voice of a small appliance in somebody's home. Everything you write is spoken aloud, so answer in one "
+    "to three short sentences of plain speech: no lists, no headings, no symbols, no web addresses. Answer in the "
+    "language of the last question. The question was recognised from speech and may contain a wrong word; take the "
+    "likeliest meaning, and ask back only if there is none. Use a tool whenever one fits, and say what came of it. "
+    "Say so when you do not know something."
+)
+
+
+@dataclass(frozen=True)
+class Mind:
+    """An agent and what it keeps. ``timers`` emits ``TimerDue``; ``close`` gives everything back."""
+
+    agent: Glove
+    store: StoreAdapter
+    book: EverydayBook
+    timers: TimerBook
+
+    async def close(self) -> None:
+        """Stop the timers (they stay stored) and close the files; idempotent."""
+        await self.timers.close()
+        await self.book.close()
+        await self.store.close()
+
+
+def provider_in_force(config: GloveConfig, credentials: Credentials | None = None) -> str:
+    """``model.provider`` with ``auto`` resolved: ``anthropic`` when its key is present, else ``none``."""
+    if config.model.provider != "auto":
+        return config.model.provider
+    from agents.base.credentials import Credentials
+
+    key = (credentials or Credentials()).get(ANTHROPIC_SECRET)
+    return "none" if key is None else "anthropic"
+
+
+def build_mind(config: GloveConfig, credentials: Credentials | None = None) -> Mind:
+    """Make the agent. Call it on a running loop; nothing is read from a disk or a network yet.
+
+    Raises:
+        ConfigError: the configured model cannot be used (no key, a missing package).
+    """
+    from agents.core.glove import Glove
+    from agents.everyday import everyday_tools
+    from agents.everyday.book import EverydayBook
+    from agents.everyday.timers import TimerBook
+
+    provider = provider_in_force(config, credentials)
+    model = build_model(config, provider, credentials)
+    path = store_path(config)
+    store = _store(path)
+    book = EverydayBook(None if path is None else path.with_name(f"{path.stem}-everyday{path.suffix}"))
+    timers = TimerBook(book)
+    agent = Glove(model=model, system_prompt=config.model.system_prompt or INSTRUCTIONS, store=store)
+    # A simulated provider stands for a model alone: a tool that answered first would spoil the measurement.
+    for tool in () if provider == "simulated" else everyday_tools(book, timers):
+        agent.fold(tool)
+    return Mind(agent.build(), store, book, timers)
+
+
+def build_model(config: GloveConfig, provider: str, credentials: Credentials | None = None) -> ModelAdapter:
+    """The model adapter of ``provider``; all but the simulated one let sentences declared on tools go first.
+
+    Raises:
+        ConfigError: ``ERR_CREDENTIALS_MISSING`` without a key, or a missing optional package.
+    """
+    if provider == "simulated":
+        return _simulated(config)
+    from agents.models.intents import IntentFirst
+
+    if provider == "anthropic":
+        return IntentFirst(_anthropic(config, credentials))
+    if provider == "smollm":
+        from agents.models.smollm import SmolLmModel
+
+        return IntentFirst(SmolLmModel())
+    from agents.models.honest import HonestModel
+
+    return IntentFirst(HonestModel())
+
+
+def store_path(config: GloveConfig) -> Path | None:
+    """The file of conversations, or None for memory."""
+    if config.store.path == "memory":
+        return None
+    if config.store.path == "auto":
+        import platformdirs
+
+        return platformdirs.user_data_path("glove", appauthor=False) / "glove.db"
+    return Path(config.store.path).expanduser()
+
+
+def _store(path: Path | None) -> StoreAdapter:
+    if path is None:
+        from agents.stores.memory import MemoryStore
+
+        return MemoryStore()
+    from agents.stores.sqlite import SqliteStore
+
+    return SqliteStore(path)
+
+
+def _anthropic(config: GloveConfig, credentials: Credentials | None) -> ModelAdapter:
+    from agents.models.anthropic import AnthropicModel
+
+    from agents.base.credentials import Credentials
+
+    key = (credentials or Credentials()).require(ANTHROPIC_SECRET)
+    settings = config.model
+    return AnthropicModel(
+        settings.name or None, key, base_url=settings.base_url or None, max_tokens=settings.max_tokens
+    )
+
+
+def _simulated(config: GloveConfig) -> ModelAdapter:
+    from agents.models.scripted import ScriptedModel
+
+    pace = config.simulated
+    return ScriptedModel(
+        lambda request: pace.reply, first_token_s=pace.llm_first_token_ms / 1000, tokens_per_s=pace.llm_tokens_per_s
+    )

@@ -1,0 +1,93 @@
+"""The ears and the mouth of a configuration: voice detector, recognisers, voices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from appliance.stock import weights_store
+
+if TYPE_CHECKING:
+    from appliance.config import GloveConfig
+    from audio.stt.base import SegmentStt
+    from audio.tts.base import TtsAdapter, TtsFactory
+    from audio.vad.base import VadAdapter
+
+
+def build_vad(config: GloveConfig) -> VadAdapter:
+    """A fresh voice detector. Raises ``GloveError`` when its weights are missing."""
+    if config.turns.vad == "energy":
+        from audio.vad.energy import EnergySettings, EnergyVad
+
+        return EnergyVad(EnergySettings(silence_ms=config.turns.redemption_ms))
+    from audio.vad.segment import SegmentSettings
+    from audio.vad.silero import SileroVad
+
+    model = weights_store(config).ensure("silero-vad") / "silero_vad.onnx"
+    return SileroVad(model, SegmentSettings(redemption_ms=config.turns.redemption_ms))
+
+
+def build_recogniser(config: GloveConfig) -> SegmentStt:
+    """The recogniser of finals; its weights are fetched if need be. Takes a second or two.
+
+    Raises:
+        GloveError: the weights cannot be had.
+        GloveVoiceError: they cannot be loaded.
+    """
+    if config.speech.stt == "simulated":
+        from audio.stt.scripted import ScriptedSegmentStt
+
+        latency_s = config.simulated.stt_ms / 1000
+        language = config.speech.default_language
+        return ScriptedSegmentStt(
+            [config.simulated.transcript], latency_s=latency_s, language=language, repeat_last=True
+        )
+    from audio.stt.whisper import WhisperStt
+
+    return WhisperStt.load(
+        weights_store(config),
+        recogniser_id(config),
+        threads=config.speech.threads or None,
+        primary=config.speech.default_language,
+    )
+
+
+def recogniser_id(config: GloveConfig) -> str:
+    """The weights of the recogniser: the configured ones, or those that suit this machine and the language."""
+    if config.speech.stt != "auto":
+        return config.speech.stt
+    from audio.stt.profile import choose_model
+
+    return choose_model(weights_store(config))
+
+
+def build_partials(config: GloveConfig) -> SegmentStt | None:
+    """The light recogniser of what is being said, or None where it is switched off or knows not the language."""
+    wanted = config.speech.partials and config.speech.stt != "simulated"
+    if not wanted or config.speech.default_language != "en":
+        return None
+    from audio.stt.moonshine import MoonshineStt
+
+    return MoonshineStt.load(weights_store(config))
+
+
+def build_voices(config: GloveConfig) -> TtsFactory:
+    """Makes voices by language."""
+    if config.speech.tts == "simulated":
+        from audio.tts.scripted import ScriptedVoice
+
+        return ScriptedVoice(first_audio_s=config.simulated.tts_first_audio_ms / 1000)
+    if config.speech.tts == "espeak":
+        from audio.tts.espeak import EspeakVoice
+
+        return EspeakVoice
+    if config.speech.tts == "hibari":
+        return _hibari
+    from audio.tts.select import VoiceSelector
+
+    return VoiceSelector()
+
+
+def _hibari(language: str) -> TtsAdapter:
+    from audio.tts.hibari import HibariVoice
+
+    return HibariVoice()
