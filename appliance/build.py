@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from appliance.config import GloveConfig
     from appliance.mind import Mind
     from audio.io.base import AudioIO
+    from audio.tts.base import TtsFactory
     from audio.turns.hold import TurnDetector
     from audio.voice import GloveVoice, VoiceSettings
 
@@ -21,10 +22,19 @@ LOADING_COST_S = 1.0
 
 @dataclass(frozen=True)
 class Session:
-    """A voice in a room and the mind behind it."""
+    """A voice in a room and the mind behind it.
+
+    Attributes:
+        voice: the session itself.
+        mind: agent, store, timers.
+        voices: makes the voices that the session speaks with.
+        language: BCP-47 primary tag spoken before anything was heard.
+    """
 
     voice: GloveVoice
     mind: Mind
+    voices: TtsFactory
+    language: str
 
     async def start(self) -> None:
         """Load what the first answer needs, run the timers, then open the room and listen.
@@ -33,6 +43,7 @@ class Session:
             GloveError: a part could not be opened.
         """
         await _warm(self.mind)
+        await _warm_voice(self.voices, self.language)
         await self.mind.timers.start()
         await self.voice.start()
 
@@ -56,6 +67,7 @@ async def build_session(config: GloveConfig, room: AudioIO) -> Session:
     from audio.voice import GloveVoice
 
     mind = build_mind(config)
+    voices = build_voices(config)
     try:
         vad = build_vad(config) if config.turns.mode == "vad" else None
         stt = await infer(lambda: build_recogniser(config), cost_s=LOADING_COST_S)
@@ -64,7 +76,7 @@ async def build_session(config: GloveConfig, room: AudioIO) -> Session:
             mind.agent,
             room,
             stt=stt,
-            tts=build_voices(config),
+            tts=voices,
             vad=vad,
             partials=partials,
             detector=turn_detector(config, mind),
@@ -73,7 +85,7 @@ async def build_session(config: GloveConfig, room: AudioIO) -> Session:
     except BaseException:
         await mind.close()
         raise
-    return Session(voice, mind)
+    return Session(voice, mind, voices, config.speech.default_language)
 
 
 def voice_settings(config: GloveConfig) -> VoiceSettings:
@@ -114,6 +126,13 @@ async def _warm(mind: Mind) -> None:
     intents = _intents(mind)
     if intents is not None:
         await infer(lambda: intents.warm(mind.agent.tools), cost_s=0.1)
+
+
+async def _warm_voice(voices: TtsFactory, language: str) -> None:
+    from audio.tts.select import VoiceSelector
+
+    if isinstance(voices, VoiceSelector):
+        await voices.warm(language)
 
 
 def _intents(mind: Mind) -> IntentFirst | None:
