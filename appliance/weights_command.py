@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Entries; without any, those in use.")]
 All = Annotated[bool, typer.Option("--all", help="Every entry of the manifest.")]
+
+
+_PIPE_COLUMNS = 160
+"""Width of tables that are not shown on a terminal."""
 
 
 def app() -> typer.Typer:
@@ -43,7 +48,7 @@ def list_entries(ctx: typer.Context, config: ConfigOption = None) -> int:
         state = store.status(entry.id).state
         mark = "*" if entry.id in needed else ""
         table.add_row(mark, entry.id, state, f"{entry.bytes / 1e6:.1f} MB", entry.licence.spdx, entry.purpose)
-    console = Console(highlight=False)
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else _PIPE_COLUMNS)
     console.print(table)
     console.print(f"* used by the configuration in force. Kept in {store.root}", soft_wrap=True)
     return 0
