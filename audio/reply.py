@@ -37,6 +37,9 @@ log = structlog.get_logger(__name__)
 AHEAD_S = 12.0
 """How many seconds of sound may wait in the player before more text is given to the voice."""
 
+PIECES_AHEAD = 3
+"""How many sentences a voice may have waiting."""
+
 OPEN_TIMEOUT_S = 10.0
 """Longest time a voice may take to get ready."""
 
@@ -114,8 +117,13 @@ class Reply:
 
     async def record(self, event: AgentEvent) -> None:
         """Take one event of the agent (the ``Subscriber`` contract)."""
-        if self.void:
-            return
+        if isinstance(event, ToolUse | ToolUseResult):
+            self.tools_done += isinstance(event, ToolUseResult)
+            self._on_tool(event)
+        elif not self.void:
+            self._record_text(event)
+
+    def _record_text(self, event: AgentEvent) -> None:
         match event:
             case CompactionStart():
                 self._compacting = True
@@ -129,9 +137,6 @@ class Reply:
                 if event.text:
                     self._add_text(event.reply_id, event.text)
                 self._end_part(event.text)
-            case ToolUse() | ToolUseResult():
-                self.tools_done += isinstance(event, ToolUseResult)
-                self._on_tool(event)
             case _:
                 pass
 
@@ -208,15 +213,12 @@ class Reply:
         """Wait until everything said so far has been handed to the player; no text may follow."""
         self._close_part()
         self._pending.put_nowait(None)
-        await asyncio.shield(self._speaking)
+        await asyncio.wait([self._speaking])
         self._queued += self._player.finish(self.generation)
 
     async def close(self) -> None:
         """Drop what is not spoken yet; idempotent."""
         self.void = True
-        voice, self._voice = self._voice, None
-        if voice is not None:
-            await voice.destroy()
         await self._scope.close(timeout_s=2.0)
 
     # -- speaking
@@ -248,7 +250,7 @@ class Reply:
                 self._voice = await session.open(self._voices(part.language))
             await self._room_ahead()
             self._mark("sentence")
-            session.send(index, spoken)
+            await session.send(index, spoken)
         if self._voice is not None:
             await session.finish()
         elif part.offset is None:
@@ -285,6 +287,7 @@ class _PartVoice:
         self._part = part
         self._voice: TtsAdapter | None = None
         self._pieces: list[int] = []
+        self._pieces_done = 0
         self._alive = asyncio.Event()
         self._done = False
 
@@ -301,10 +304,13 @@ class _PartVoice:
             raise GloveVoiceError("ERR_TTS_CONNECTION", "The voice did not get ready in time.", cause=fault) from fault
         return voice
 
-    def send(self, index: int, spoken: str) -> None:
+    async def send(self, index: int, spoken: str) -> None:
+        """Give a sentence to the voice; waits while it still has enough to do, so that a long text needs no room."""
         assert self._voice is not None
-        self._pieces.append(index)
+        while self._voice.reports_pieces and len(self._pieces) - self._pieces_done >= PIECES_AHEAD:
+            await self._sign_of_life()
         self._check()
+        self._pieces.append(index)
         self._voice.send_text(spoken)
 
     async def finish(self) -> None:
@@ -312,14 +318,17 @@ class _PartVoice:
         self._check()
         self._voice.flush()
         while not self._done:
-            self._check()
-            self._alive.clear()
-            try:
-                async with asyncio.timeout(SILENT_VOICE_S):
-                    await self._alive.wait()
-            except TimeoutError as fault:
-                raise GloveVoiceError("ERR_TTS_CONNECTION", "The voice fell silent.", cause=fault) from fault
+            await self._sign_of_life()
         self._check()
+
+    async def _sign_of_life(self) -> None:
+        self._check()
+        self._alive.clear()
+        try:
+            async with asyncio.timeout(SILENT_VOICE_S):
+                await self._alive.wait()
+        except TimeoutError as fault:
+            raise GloveVoiceError("ERR_TTS_CONNECTION", "The voice fell silent.", cause=fault) from fault
 
     def _check(self) -> None:
         fault = self._part.fault
@@ -347,6 +356,7 @@ class _PartVoice:
 
     def _piece_done(self, event: PieceDone) -> None:
         self._alive.set()
+        self._pieces_done += 1
         self._part.tracker.finish_piece(self._pieces[event.piece])
 
     def _finished(self, _: TtsDone) -> None:

@@ -86,6 +86,7 @@ class PumpRoom(AudioIO):
     async def open(self, on_frame: OnFrame) -> None:
         """See ``AudioIO``."""
         self._started_at = clock.now()
+        self._scope = Scope("room", on_fault=self._on_fault)
         self._scope.spawn(self._pump(on_frame), "pump")
 
     async def close(self) -> None:

@@ -71,7 +71,12 @@ class TtsFault(TtsEvent):
 
 
 class TtsAdapter(ABC):
-    """Speaks one response. Events: ``AudioChunk``, ``PieceDone``, ``TtsDone``, ``TtsFault``."""
+    """Speaks one response. Events: ``AudioChunk``, ``PieceDone``, ``TtsDone``, ``TtsFault``.
+
+    ``reports_pieces`` says whether ``PieceDone`` is emitted; producers of text use it to keep pace.
+    """
+
+    reports_pieces: bool = True
 
     def __init__(self) -> None:
         self.events = Emitter()

@@ -1,0 +1,1 @@
+"""What several tests need: a scripted room on virtual time."""
