@@ -1,0 +1,210 @@
+"""Stored messages as the turns a provider accepts: alternating roles, every tool call answered exactly once.
+
+Adapters translate the blocks; what must be true of their order is settled here, once for all families.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from agents.core.messages import ContentPart, Message, ToolResult, ToolResultData
+
+NO_RESULT = "No result available"
+ABORTED = "Aborted by the user."
+
+
+@dataclass(frozen=True)
+class TextBlock:
+    """Plain text, never empty."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class MediaBlock:
+    """An image, document, video or recording."""
+
+    part: ContentPart
+
+
+@dataclass(frozen=True)
+class CallBlock:
+    """A tool call of the assistant; ``id`` is never empty and unique in the request, ``stored_id`` is as stored."""
+
+    id: str
+    name: str
+    input: Any
+    stored_id: str | None = None
+    provider_options: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class ResultBlock:
+    """What a tool gave back, as text."""
+
+    call_id: str
+    text: str
+    is_error: bool = False
+
+
+@dataclass(frozen=True)
+class StateBlock:
+    """A message's ``provider_options``: state that only the provider that wrote it can read back."""
+
+    options: dict[str, Any]
+
+
+Content = TextBlock | MediaBlock | CallBlock | ResultBlock | StateBlock
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block of a turn. ``transient`` blocks are made for this call and will not be in the next one."""
+
+    content: Content
+    transient: bool = False
+
+
+@dataclass
+class Turn:
+    """Adjacent messages of one role. ``reasoning`` is what the assistant thought, where it was captured."""
+
+    role: Literal["user", "assistant"]
+    blocks: list[Block] = field(default_factory=list[Block])
+    reasoning: str | None = None
+
+
+def normalise(messages: Sequence[Message]) -> list[Turn]:
+    """``messages`` as alternating turns.
+
+    Adjacent messages of one role are merged, keeping all blocks. Of several results for one call the first counts; a
+    call without a result in the turn that follows gets ``NO_RESULT``; a result without its call is told as text. In a
+    turn, results come first. Missing and repeated call ids are made from positions, so that the same history always
+    yields the same request and a provider's cache can recognise it.
+    """
+    turns = _merged(messages)
+    for index, turn in enumerate(turns):
+        if turn.role == "user":
+            _pair(turn, _calls(turns[index - 1]) if index else [])
+    return [turn for turn in _answered(turns) if turn.blocks]
+
+
+def result_text(result: ToolResultData) -> tuple[str, bool]:
+    """What the model reads of a result, and whether it is a failure.
+
+    ``renderData``, ``summary`` and durations are not for the model.
+    """
+    if result.status == "error":
+        detail = "" if result.data is None else _text_of(result.data)
+        return f"Error: {result.message or 'Unknown error'}\n{detail}".strip(), True
+    if result.status == "aborted":
+        return result.message or ABORTED, True
+    return _text_of(result.data), False
+
+
+def media_note(part: ContentPart) -> str:
+    """What a model that cannot take ``part`` reads in its place."""
+    kind = part.source.media_type if part.source and part.source.media_type else part.type
+    name = f" {part.name}" if part.name else ""
+    return f"[Attachment omitted:{name} ({kind})]"
+
+
+def is_transient(message: Message) -> bool:
+    """Whether a message was made for this model call only."""
+    return message.framework_context == "runtime" or message.is_compaction_request
+
+
+def _text_of(data: Any) -> str:
+    return data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, default=str)
+
+
+def _merged(messages: Sequence[Message]) -> list[Turn]:
+    turns: list[Turn] = []
+    seen: set[str] = set()
+    for position, message in enumerate(messages):
+        role = "user" if message.sender == "user" else "assistant"
+        blocks = [Block(content, is_transient(message)) for content in _contents(message, position, seen)]
+        if not blocks:
+            continue
+        if not turns or turns[-1].role != role:
+            turns.append(Turn(role))
+        turns[-1].blocks += blocks
+        turns[-1].reasoning = message.reasoning_content or turns[-1].reasoning
+    return turns
+
+
+def _contents(message: Message, position: int, seen: set[str]) -> list[Content]:
+    if message.tool_results:
+        # The text of a message that carries results is a label, not words.
+        return [_result(result) for result in message.tool_results]
+    contents: list[Content] = []
+    if message.provider_options and message.sender == "agent":
+        contents.append(StateBlock(message.provider_options))
+    if message.content:
+        contents += _parts(message.content)
+    elif message.text.strip():
+        contents.append(TextBlock(message.text))
+    for number, call in enumerate(message.tool_calls or ()):
+        call_id = call.id if call.id and call.id not in seen else f"call_{position}_{number}"
+        seen.add(call_id)
+        contents.append(CallBlock(call_id, call.tool_name, call.input_args, call.id, call.provider_options))
+    if contents and all(isinstance(content, StateBlock) for content in contents):
+        return []
+    return contents
+
+
+def _parts(parts: Iterable[ContentPart]) -> list[Content]:
+    contents: list[Content] = []
+    for part in parts:
+        if part.type != "text":
+            contents.append(MediaBlock(part))
+        elif part.text and part.text.strip():
+            contents.append(TextBlock(part.text))
+    return contents
+
+
+def _result(result: ToolResult) -> ResultBlock:
+    text, is_error = result_text(result.result)
+    # Without an id the tool's name stands in until the calls are known.
+    return ResultBlock(result.call_id or f"\0{result.tool_name}", text, is_error)
+
+
+def _calls(turn: Turn) -> list[CallBlock]:
+    return [block.content for block in turn.blocks if isinstance(block.content, CallBlock)]
+
+
+def _pair(turn: Turn, calls: list[CallBlock]) -> None:
+    """Order a user turn: one result per call of the turn before, then everything else."""
+    open_calls = list(calls)
+    results: list[Block] = []
+    rest: list[Block] = []
+    for block in turn.blocks:
+        result = block.content
+        if not isinstance(result, ResultBlock):
+            rest.append(block)
+        elif (call := _call_of(result, open_calls)) is not None:
+            open_calls.remove(call)
+            results.append(Block(ResultBlock(call.id, result.text, result.is_error), block.transient))
+        elif _call_of(result, calls) is None:
+            rest.append(Block(TextBlock(f"[Result of an earlier tool call]\n{result.text}"), block.transient))
+    results += [Block(ResultBlock(call.id, NO_RESULT, True)) for call in open_calls]
+    turn.blocks = results + rest
+
+
+def _call_of(result: ResultBlock, calls: Iterable[CallBlock]) -> CallBlock | None:
+    """The first of ``calls`` that ``result`` answers: by id, or by the tool's name if neither has one."""
+    name = result.call_id[1:] if result.call_id.startswith("\0") else None
+    for call in calls:
+        if call.stored_id == result.call_id or (name is not None and not call.stored_id and call.name == name):
+            return call
+    return None
+
+
+def _answered(turns: list[Turn]) -> list[Turn]:
+    """``turns`` with a turn of synthetic results after an assistant turn at the end whose calls have none."""
+    if turns and turns[-1].role == "assistant" and (calls := _calls(turns[-1])):
+        return [*turns, Turn("user", [Block(ResultBlock(call.id, NO_RESULT, True)) for call in calls])]
+    return turns
