@@ -1,0 +1,98 @@
+"""What the appliance says when no language model is connected: the truth, and how to change it."""
+
+from __future__ import annotations
+
+from agents.base.abort import AbortToken
+from agents.core.events import ModelResponseComplete, TextDelta
+from agents.core.messages import Message, ModelResult
+from agents.core.model import Notify, PromptRequest
+
+_MARK = "honest"
+
+_FULL = {
+    "en": (
+        "I can't answer that: no language model is connected.",
+        "By myself I can {skills}.",
+        "To connect a model, set ANTHROPIC_API_KEY, or the section model in glove.toml.",
+    ),
+    "de": (
+        "Darauf kann ich nicht antworten: Es ist kein Sprachmodell verbunden.",
+        "Allein kann ich {skills}.",
+        "Um ein Modell zu verbinden, setze ANTHROPIC_API_KEY oder den Abschnitt model in glove.toml.",
+    ),
+    "es": (
+        "No puedo responder a eso: no hay ningún modelo de lenguaje conectado.",
+        "Por mi cuenta puedo {skills}.",
+        "Para conectar un modelo, define ANTHROPIC_API_KEY o la sección model en glove.toml.",
+    ),
+    "fr": (
+        "Je ne peux pas répondre à cela : aucun modèle de langage n'est connecté.",
+        "Seul, je peux {skills}.",
+        "Pour connecter un modèle, définissez ANTHROPIC_API_KEY ou la section model de glove.toml.",
+    ),
+    "it": (
+        "Non posso rispondere: non è collegato alcun modello linguistico.",
+        "Da solo posso {skills}.",
+        "Per collegare un modello, imposta ANTHROPIC_API_KEY o la sezione model in glove.toml.",
+    ),
+    "pt": (
+        "Não consigo responder a isso: nenhum modelo de linguagem está ligado.",
+        "Sozinho consigo {skills}.",
+        "Para ligar um modelo, defina ANTHROPIC_API_KEY ou a secção model em glove.toml.",
+    ),
+    "ja": (
+        "言語モデルが接続されていないため、お答えできません。",
+        "単体でできることは、{skills}です。",
+        "モデルを接続するには、ANTHROPIC_API_KEY か glove.toml の model を設定してください。",
+    ),
+}
+_SHORT = {
+    "en": ("I can't answer that without a language model.", "That needs a language model, and none is connected."),
+    "de": (
+        "Das kann ich ohne Sprachmodell nicht beantworten.",
+        "Dafür bräuchte ich ein Sprachmodell; es ist keines verbunden.",
+    ),
+    "es": ("No puedo responder a eso sin un modelo de lenguaje.", "Para eso necesito un modelo de lenguaje."),
+    "fr": ("Je ne peux pas répondre sans modèle de langage.", "Pour cela, il me faudrait un modèle de langage."),
+    "it": ("Non posso rispondere senza un modello linguistico.", "Per questo mi serve un modello linguistico."),
+    "pt": ("Não consigo responder sem um modelo de linguagem.", "Para isso preciso de um modelo de linguagem."),
+    "ja": ("言語モデルがないため、お答えできません。", "それには言語モデルが必要です。"),
+}
+
+
+class HonestModel:
+    """A model adapter that calls no model.
+
+    The first answer of a conversation says why, what the tools with sentences can do without a model, and how to
+    connect one; later answers are one short sentence, not always the same.
+    """
+
+    @property
+    def name(self) -> str:
+        """``none``."""
+        return "none"
+
+    async def prompt(self, request: PromptRequest, notify: Notify, abort: AbortToken) -> ModelResult:
+        """Answer with an honest sentence in the language of the turn (English where it is not known)."""
+        abort.check()
+        sentences = _sentences(request)
+        for index, sentence in enumerate(sentences):
+            await notify(TextDelta(sentence if index == 0 else f" {sentence}", request.reply_id))
+        text = " ".join(sentences)
+        await notify(ModelResponseComplete(text, request.reply_id, (), "end_turn"))
+        message = Message(sender="agent", id=request.reply_id, text=text, provider_options={_MARK: True})
+        return ModelResult(messages=[message], stop_reason="end_turn")
+
+
+def _sentences(request: PromptRequest) -> list[str]:
+    from agents.everyday.skills import enumerate_skills
+
+    primary = (request.language or "en").split("-")[0].lower()
+    language = primary if primary in _FULL else "en"
+    earlier = sum(1 for message in request.messages if (message.provider_options or {}).get(_MARK))
+    if earlier:
+        variants = _SHORT[language]
+        return [variants[(earlier - 1) % len(variants)]]
+    why, alone, connect = _FULL[language]
+    can = enumerate_skills((tool.name for tool in request.tools if tool.sentences), language)
+    return [why, *([alone.format(skills=can)] if can else []), connect]
