@@ -41,6 +41,8 @@ _GAIN = 1.8
 _PEAK = 0.95
 _OUTPUTS = ("lh", "theta", "ln", "lr", "phi", "f0")
 _DURATIONS = "/Clip_output_0"
+_EARLY = RATE_HZ * 30 // 1000
+"""Sound precedes the network's durations by 30 ms (median of 69 onsets after pauses; half of them within 20 ms)."""
 _PAUSE_MARKS = frozenset(';:,.!?—…"()“” ')
 _LONG_NUMBER = re.compile(r"\d{13,}")
 
@@ -146,7 +148,7 @@ class HibariEngine:
         wave: Floats = self._dsp.synth(*(part[0] for part in spectrum), np.random.default_rng(0))
         pcm, cut = trim_silence(_to_level(wave), RATE_HZ)
         edges = np.concatenate(([0.0], np.cumsum(durations)))
-        edges = np.clip(edges * (wave.size / edges[-1]) - cut, 0, pcm.size)
+        edges = np.clip(edges * (wave.size / edges[-1]) - cut - _EARLY, 0, pcm.size)
         return pcm, self._spans(groups, edges)
 
     def _spans(self, groups: list[str], edges: npt.NDArray[np.floating]) -> list[tuple[int, int] | None]:

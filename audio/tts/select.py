@@ -7,7 +7,7 @@ import structlog
 from agents.base.errors import GloveVoiceError
 from audio.tts.base import TtsAdapter, TtsEvent
 from audio.tts.espeak import EspeakVoice
-from audio.tts.hibari import RATE_HZ, HibariVoice
+from audio.tts.hibari import HibariVoice
 
 log = structlog.get_logger(__name__)
 
@@ -62,8 +62,8 @@ class _EnglishVoice(TtsAdapter):
 
     @property
     def sample_rate_hz(self) -> int:
-        """Rate of the voice that speaks; until ``open`` has finished, hibari's 24000."""
-        return self._voice.sample_rate_hz if self._voice.is_ready else RATE_HZ
+        """Rate of the voice that speaks; hibari's until ``open`` has finished."""
+        return self._voice.sample_rate_hz
 
     @property
     def is_ready(self) -> bool:
