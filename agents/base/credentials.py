@@ -21,7 +21,8 @@ FILE_NAME = "credentials.toml"
 MASK = "***"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _SECRET_KEY = re.compile(
-    r"(?:^|[_\-.]|(?<=[a-z]))(?:key|token|secret|password|passphrase|authorization)$", re.IGNORECASE
+    r"(?:^|[_\-.])(?i:key|apikey|token|secret|password|passphrase|authorization)$"
+    r"|(?<=[a-z])(?:Key|Token|Secret|Password|Passphrase)$"
 )
 _SHORTEST_MASKED = 6
 """Values shorter than this are not searched for in text: masking every "1" would leave nothing to read."""

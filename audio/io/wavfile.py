@@ -47,7 +47,8 @@ class WavAudio:
         self._left = header.data_bytes
         self.truncated = self._is_short(header)
         self._read = False
-        self._ahead = header.ahead + read_exactly(stream, self._frame_bytes - len(header.ahead))
+        first = self._frame_bytes if header.data_bytes is None else min(self._frame_bytes, header.data_bytes)
+        self._ahead = header.ahead + read_exactly(stream, first - len(header.ahead))
         if len(self._ahead) < self._frame_bytes:
             self.close()
             raise InputError(
