@@ -9,6 +9,7 @@ from agents.base.clock import infer
 
 if TYPE_CHECKING:
     from agents.models.intents import IntentFirst
+    from appliance.alerts import Alerts
     from appliance.config import GloveConfig
     from appliance.mind import Mind
     from audio.io.base import AudioIO
@@ -28,12 +29,14 @@ class Session:
         voice: the session itself.
         mind: agent, store, timers.
         voices: makes the voices that the session speaks with.
+        alerts: rings timers.
         language: BCP-47 primary tag spoken before anything was heard.
     """
 
     voice: GloveVoice
     mind: Mind
     voices: TtsFactory
+    alerts: Alerts
     language: str
 
     async def start(self) -> None:
@@ -46,9 +49,11 @@ class Session:
         await _warm_voice(self.voices, self.language)
         await self.mind.timers.start()
         await self.voice.start()
+        self.alerts.start()
 
     async def close(self) -> None:
         """Stop listening and close what the mind keeps; idempotent."""
+        await self.alerts.close()
         try:
             await self.voice.stop()
         finally:
@@ -62,6 +67,7 @@ async def build_session(config: GloveConfig, room: AudioIO) -> Session:
         ConfigError: the configured model or voice cannot be used.
         GloveError: weights are missing or cannot be loaded.
     """
+    from appliance.alerts import Alerts
     from appliance.mind import build_mind
     from appliance.parts import build_partials, build_recogniser, build_vad, build_voices
     from audio.voice import GloveVoice
@@ -85,7 +91,8 @@ async def build_session(config: GloveConfig, room: AudioIO) -> Session:
     except BaseException:
         await mind.close()
         raise
-    return Session(voice, mind, voices, config.speech.default_language)
+    language = config.speech.default_language
+    return Session(voice, mind, voices, Alerts(voice, mind.timers, language), language)
 
 
 def voice_settings(config: GloveConfig) -> VoiceSettings:

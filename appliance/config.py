@@ -104,7 +104,10 @@ class ModelConfig(Section):
 class StoreConfig(Section):
     """Where conversations, lists and timers are kept."""
 
-    path: str = Field(default="auto", description="File; memory forgets at the end; auto is the user's data folder.")
+    path: str = Field(
+        default="auto",
+        description="File; memory forgets at the end; auto is the user's data folder, or memory with --pace fast.",
+    )
 
 
 class WeightsConfig(Section):

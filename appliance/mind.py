@@ -119,14 +119,16 @@ def _store(path: Path | None) -> StoreAdapter:
 
 
 def _anthropic(config: GloveConfig, credentials: Credentials | None) -> ModelAdapter:
-    from agents.models.anthropic import AnthropicModel
-
     from agents.base.credentials import Credentials
+    from agents.models.anthropic import DEFAULT_MODEL, AnthropicModel
 
     key = (credentials or Credentials()).require(ANTHROPIC_SECRET)
     settings = config.model
     return AnthropicModel(
-        settings.name or None, key, base_url=settings.base_url or None, max_tokens=settings.max_tokens
+        settings.name or DEFAULT_MODEL,
+        key.reveal(),
+        base_url=settings.base_url or None,
+        max_tokens=settings.max_tokens,
     )
 
 

@@ -55,9 +55,11 @@ def recogniser_id(config: GloveConfig) -> str:
     """The weights of the recogniser: the configured ones, or those that suit this machine and the language."""
     if config.speech.stt != "auto":
         return config.speech.stt
-    from audio.stt.profile import choose_model
+    from audio.stt.profile import BASE, choose_profile
 
-    return choose_model(weights_store(config))
+    if config.speech.default_language != "en":
+        return BASE  # the smaller model knows English only
+    return choose_profile(weights_store(config)).model_id
 
 
 def build_partials(config: GloveConfig) -> SegmentStt | None:

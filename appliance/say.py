@@ -56,9 +56,8 @@ def say(
 
 def spoken_sentences(text: str, language: str) -> Iterator[str]:
     """``text`` cut into sentences and made fit for the ear; what cannot be spoken is left out."""
-    from audio.speakable import Speakable
-
     from audio.sentences import SentenceBuffer
+    from audio.speakable import Speakable
 
     buffer, ear = SentenceBuffer(language), Speakable(language)
     sentences = buffer.push(text)
@@ -130,39 +129,56 @@ def _output(out: Path | None) -> Generator[Take]:
             yield take
         return
     if out == STREAM:
-        yield from _wav(sys.stdout.buffer, seekable=False)
+        with _pipe(sys.stdout.buffer) as take:
+            yield take
         return
     try:
         stream = out.open("wb")
     except OSError as fault:
         raise InputError("ERR_OUTPUT", f"--out: {out} cannot be written: {fault.strerror}.", cause=fault) from fault
-    with stream:
-        yield from _wav(stream, seekable=True)
+    with stream, _file(stream) as take:
+        yield take
 
 
-def _wav(stream: BinaryIO, *, seekable: bool) -> Generator[Take]:
-    """Write a mono WAV file; through a pipe the header cannot be corrected, so the sound is collected first."""
-    pieces: list[Pcm] = []
+@contextmanager
+def _file(stream: BinaryIO) -> Generator[Take]:
+    """Write a mono WAV file as the sound comes; its header is right whenever writing ends."""
     writer: wave.Wave_write | None = None
 
     def take(pcm: Pcm, rate_hz: int) -> None:
         nonlocal writer
         if writer is None:
             writer = _writer(stream, rate_hz)
-        pieces.append(pcm)
-        if seekable:
-            _drain(pieces, writer)
+        writer.writeframesraw(pcm.astype("<i2").tobytes())
 
     try:
-        yield take
-        if writer is not None:
-            writer.setnframes(writer.getnframes() + sum(piece.size for piece in pieces))
-            _drain(pieces, writer)
-            writer.close()
-    except BrokenPipeError:
-        raise
+        try:
+            yield take
+        finally:
+            if writer is not None:
+                writer.close()
     except OSError as fault:
         raise GloveError("ERR_DISK_FULL", f"The sound could not be written: {fault.strerror}.", cause=fault) from fault
+
+
+@contextmanager
+def _pipe(stream: BinaryIO) -> Generator[Take]:
+    """Write a mono WAV file to a pipe: the header comes first and names the length, so the sound is collected."""
+    pieces: list[Pcm] = []
+    rates: list[int] = []
+
+    def take(pcm: Pcm, rate_hz: int) -> None:
+        pieces.append(pcm)
+        rates.append(rate_hz)
+
+    yield take
+    if pieces:
+        writer = _writer(stream, rates[0])
+        writer.setnframes(sum(piece.size for piece in pieces))
+        for piece in pieces:
+            writer.writeframesraw(piece.astype("<i2").tobytes())
+        stream.flush()
+        writer.close()
 
 
 def _writer(stream: BinaryIO, rate_hz: int) -> wave.Wave_write:
@@ -171,12 +187,6 @@ def _writer(stream: BinaryIO, rate_hz: int) -> wave.Wave_write:
     writer.setsampwidth(2)
     writer.setframerate(rate_hz)
     return writer
-
-
-def _drain(pieces: list[Pcm], writer: wave.Wave_write) -> None:
-    for piece in pieces:
-        writer.writeframesraw(piece.astype("<i2").tobytes())
-    pieces.clear()
 
 
 @contextmanager

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from agents.base.errors import InputError
 from appliance.options import ConfigOption
+
+if TYPE_CHECKING:
+    from appliance.config import GloveConfig
 
 STREAM = Path("-")
 """Standard input or output: 16 kHz s16le mono in, 24 kHz s16le mono out, events on standard error."""
@@ -74,7 +77,14 @@ def talk(
 
     from appliance.conversation import run_talk
 
-    return run_talk(options, loaded.config)
+    return run_talk(options, rehearsed(loaded.config) if options.pace == "fast" else loaded.config)
+
+
+def rehearsed(config: GloveConfig) -> GloveConfig:
+    """``config`` for a conversation on the virtual clock: unless a store is named, the user's own stays untouched."""
+    if config.store.path != "auto":
+        return config
+    return config.model_copy(update={"store": config.store.model_copy(update={"path": "memory"})})
 
 
 def validated(options: TalkOptions) -> TalkOptions:
