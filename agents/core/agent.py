@@ -76,7 +76,7 @@ class Agent:
             messages = [*await self._context.messages(), *reminder]
             result = await self._prompt.run(
                 messages,
-                [tool.spec() for tool in self._registry.tools],
+                self._registry.specs,
                 reply_id=draft.reply_id,
                 language=turn.language,
                 notify=draft.notify,

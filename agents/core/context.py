@@ -17,7 +17,7 @@ class Context:
 
     async def messages(self) -> list[Message]:
         """What the model sees: from the last summary (inclusive) on, without replies of which nothing was heard."""
-        return [message for message in since_compaction(await self.store.get_messages()) if not unheard(message)]
+        return [message for message in await self.store.get_visible_messages() if not unheard(message)]
 
     async def append(self, messages: Sequence[Message]) -> None:
         """Add messages at the end, atomically, with the time of writing where it is not set."""
@@ -26,14 +26,6 @@ class Context:
             if message.created_at is None:
                 message.created_at = stamp
         await self.store.append_messages(list(messages))
-
-
-def since_compaction(messages: Sequence[Message]) -> list[Message]:
-    """The slice that starts at the newest summary, or everything."""
-    for index in range(len(messages) - 1, -1, -1):
-        if messages[index].is_compaction:
-            return list(messages[index:])
-    return list(messages)
 
 
 def unheard(message: Message) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agents.core.context import Context, since_compaction
+from agents.core.context import Context
 from agents.core.messages import Message, ToolResult, ToolResultData
 from agents.core.summaries import is_human
 
@@ -33,7 +33,7 @@ async def mark_unanswered(context: Context) -> Message | None:
     Tool calls without results get an error result; then a notice with the field ``unanswered`` (the message's id) is
     stored. Doing this again changes nothing.
     """
-    history = since_compaction(await context.store.get_messages())
+    history = await context.store.get_visible_messages()
     message = unanswered(history)
     if message is None:
         return None

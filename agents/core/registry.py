@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from agents.base.errors import GloveError
+from agents.core.model import ToolSpec
 from agents.core.tool import Tool
 
 AnyTool = Tool[Any]
@@ -20,6 +21,7 @@ class ToolRegistry:
 
     def __init__(self, tools: Iterable[AnyTool] = ()) -> None:
         self._tools: tuple[AnyTool, ...] = ()
+        self._specs: tuple[ToolSpec, ...] | None = None
         for tool in tools:
             self.add(tool)
 
@@ -28,10 +30,17 @@ class ToolRegistry:
         """All tools, in order of registration."""
         return self._tools
 
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """What a model sees of them; made once per change, because schemas take a while to make."""
+        if self._specs is None:
+            self._specs = tuple(tool.spec() for tool in self._tools)
+        return self._specs
+
     def add(self, tool: AnyTool) -> None:
         """Register ``tool`` at the end. Raises ``GloveError`` (``ERR_TOOL_DUPLICATE``) if the name is taken."""
         _check_unique((*self._tools, tool))
-        self._tools = (*self._tools, tool)
+        self._set((*self._tools, tool))
 
     def replace(self, previous_names: Iterable[str], next_tools: Sequence[AnyTool]) -> None:
         """Swap the tools named in ``previous_names`` for ``next_tools``, all or nothing.
@@ -44,7 +53,10 @@ class ToolRegistry:
         place = next((i for i, tool in enumerate(self._tools) if tool.name.casefold() in gone), len(self._tools))
         merged = (*kept[:place], *next_tools, *kept[place:])
         _check_unique(merged)
-        self._tools = merged
+        self._set(merged)
+
+    def _set(self, tools: tuple[AnyTool, ...]) -> None:
+        self._tools, self._specs = tools, None
 
     def find(self, name: str) -> AnyTool | None:
         """The tool of that name, case-insensitively, or None."""

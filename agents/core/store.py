@@ -50,6 +50,13 @@ class StoreAdapter(ABC):
     async def reset_counters(self) -> None:
         """Zero tokens and turns; messages stay."""
 
+    async def get_visible_messages(self) -> list[Message]:
+        """The messages that the model still sees: from the newest summary (inclusive) on, oldest first.
+
+        Stores that keep long histories override this, so that a turn costs no more than what it reads.
+        """
+        return since_compaction(await self.get_messages())
+
     async def amend_message(self, message_id: str, *, text: str, heard: Literal["complete", "interrupted"]) -> bool:
         """Replace the text of an agent message by what was really heard. False if there is no such message."""
         raise NotImplementedError
@@ -96,3 +103,11 @@ class StoreAdapter(ABC):
 
     async def close(self) -> None:
         """Release files; idempotent."""
+
+
+def since_compaction(messages: list[Message]) -> list[Message]:
+    """The slice of ``messages`` that starts at the newest summary, or everything."""
+    for index in range(len(messages) - 1, -1, -1):
+        if messages[index].is_compaction:
+            return messages[index:]
+    return messages

@@ -77,6 +77,19 @@ async def keeps_order_under_concurrency(store: StoreAdapter) -> None:
     _same(all(len({t.split(".")[0] for t in triple}) == 1 for triple in triples), True, "batches do not interleave")
 
 
+async def shows_the_newest_summary_on(store: StoreAdapter) -> None:
+    """What the model sees begins with the newest summary; everything stays stored."""
+    _same(await store.get_visible_messages(), [], "a new store shows nothing")
+    await store.append_messages([Message(sender="user", text="a"), Message(sender="agent", text="b")])
+    _same([m.text for m in await store.get_visible_messages()], ["a", "b"], "without a summary all is visible")
+    for text in ("first", "second"):
+        await store.append_messages([Message(sender="user", text=text, is_compaction=True)])
+        await store.append_messages([Message(sender="user", text=f"after {text}")])
+    visible = [m.text for m in await store.get_visible_messages()]
+    _same(visible, ["second", "after second"], "the newest summary and what follows is visible")
+    _same(len(await store.get_messages()), 6, "everything stays stored")
+
+
 async def counts(store: StoreAdapter) -> None:
     """Counters add up; cache counters are kept but not counted; a reset leaves messages alone."""
     await store.append_messages([Message(sender="user", text="stay")])
@@ -169,6 +182,7 @@ CHECKS: tuple[tuple[str | None, Check], ...] = (
     (None, keeps_messages_whole),
     (None, gives_copies),
     (None, keeps_order_under_concurrency),
+    (None, shows_the_newest_summary_on),
     (None, counts),
     ("amend", amends),
     ("tasks", keeps_tasks),

@@ -65,8 +65,13 @@ class SqliteStore(StoreAdapter):
         return self._file.path
 
     async def get_messages(self) -> list[Message]:
-        rows = await self._rows("SELECT body FROM messages WHERE session_id = ? ORDER BY position")
-        return [self._parsed(Message, body) for (body,) in rows]
+        return await self._messages("SELECT body FROM messages WHERE session_id = ? ORDER BY position")
+
+    async def get_visible_messages(self) -> list[Message]:
+        newest = "SELECT MAX(position) FROM messages WHERE session_id = ?1 AND is_compaction"
+        return await self._messages(
+            f"SELECT body FROM messages WHERE session_id = ?1 AND position >= COALESCE(({newest}), 0) ORDER BY position"
+        )
 
     async def append_messages(self, messages: list[Message]) -> None:
         rows = [self._message_row(message) for message in messages]
@@ -212,6 +217,13 @@ class SqliteStore(StoreAdapter):
         child = SqliteStore.__new__(SqliteStore)
         child.identifier, child._file, child._parent, child._children = session_id, self._file, self, {}
         return child
+
+    async def _messages(self, query: str) -> list[Message]:
+        def work(connection: sqlite3.Connection) -> list[Message]:
+            # Parsed here, in the worker: a long history would hold up the loop.
+            return [self._parsed(Message, body) for (body,) in connection.execute(query, (self.identifier,))]
+
+        return await self._file.read(work)
 
     async def _rows(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
         def work(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:

@@ -48,6 +48,7 @@ CREATE TABLE IF NOT EXISTS messages (
     body TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS messages_by_session ON messages (session_id, position);
+CREATE INDEX IF NOT EXISTS summaries ON messages (session_id, position) WHERE is_compaction;
 CREATE INDEX IF NOT EXISTS messages_by_id ON messages (session_id, message_id) WHERE message_id IS NOT NULL;
 CREATE TABLE IF NOT EXISTS tasks (
     session_id TEXT NOT NULL, id TEXT NOT NULL, position INTEGER NOT NULL, body TEXT NOT NULL,

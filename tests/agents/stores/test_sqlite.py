@@ -49,7 +49,7 @@ async def test_does_what_every_store_must(tmp_path: Path) -> None:
         count += 1
         return SqliteStore(tmp_path / "talk.db", f"session {count}")
 
-    assert len(await check_store(make)) == 10
+    assert len(await check_store(make)) == 11
 
 
 async def test_a_conversation_is_there_again_after_a_restart(tmp_path: Path) -> None:
