@@ -25,7 +25,8 @@ def configure(level: Literal["debug", "info", "warning", "error"], style: Litera
     structlog.configure(
         processors=[*shared, final],
         wrapper_class=structlog.make_filtering_bound_logger(threshold),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        # Asked anew for each message: standard error may be another one by then.
+        logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
         cache_logger_on_first_use=False,
     )
     handler = logging.StreamHandler(sys.stderr)

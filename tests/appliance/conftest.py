@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+import structlog
 
 from appliance import entry
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)
@@ -23,6 +30,13 @@ class Ended:
     @property
     def err_lines(self) -> list[str]:
         return self.err.splitlines()
+
+
+def glove_process(*arguments: str, text: bool = True, **pipes: int) -> subprocess.Popen[Any]:
+    """``glove`` in a process of its own, from this source tree."""
+    program = [sys.executable, "-c", "from appliance.entry import main; main()", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(program, env=environment, text=text, **pipes)  # type: ignore[call-overload]
 
 
 @pytest.fixture(autouse=True)
@@ -57,3 +71,28 @@ def glove(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
         return Ended(code, printed.out, printed.err)
 
     return run
+
+
+@pytest.fixture(autouse=True)
+def own_logging() -> Iterator[None]:
+    """Commands set up logging for their whole process; the next test gets it as it was."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+def weights_here() -> None:
+    """Skips where the weights in use are not on this machine and cannot be fetched."""
+    from agents.base.errors import GloveError
+    from appliance.config import GloveConfig
+    from appliance.stock import needed_weights, weights_store
+
+    config = GloveConfig()
+    try:
+        weights_store(config).pull(needed_weights(config))
+    except GloveError as fault:
+        pytest.skip(fault.message)

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from agents.base.errors import ConfigError, GloveError, GloveVoiceError, InputError
 from appliance import entry, exits
-from tests.appliance.conftest import Ended
+from tests.appliance.conftest import Ended, glove_process
 
-ROOT = Path(__file__).resolve().parents[2]
 Glove = Callable[..., Ended]
-
-
-def glove_process(*arguments: str, **options: object) -> subprocess.Popen[str]:
-    """``glove`` in a process of its own, from this source tree."""
-    program = [sys.executable, "-c", "from appliance.entry import main; main()", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen(program, env=environment, text=True, **options)  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize(
