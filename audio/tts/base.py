@@ -38,7 +38,8 @@ class AudioChunk(TtsEvent):
     Attributes:
         pcm: at the adapter's ``sample_rate_hz``.
         piece: index of the ``send_text`` call whose text is spoken here (0 is the first), or None if unknown.
-        words: timings of all words of the piece, on its first chunk, where the engine knows them.
+        words: timings of all words of the piece, on its first chunk, where the engine knows them. A very long piece
+            may be made in parts; each part's words then come with its own first chunk.
     """
 
     type: ClassVar[str] = "audio_chunk"

@@ -111,8 +111,7 @@ def test_a_long_clause_is_cut_where_one_breathes() -> None:
 
 
 def test_without_a_comma_a_space_and_without_a_space_the_length_cuts() -> None:
-    assert all(120 < len(s) <= 200 for s in cut("word " * 200)[:-1])
-    assert all(not s.startswith("ord") for s in cut("word " * 200))
+    assert {len(s) for s in cut("words " * 200)[:-1]} == {198}
     assert [len(s) for s in cut("a" * 500)] == [200, 200, 100]
 
 
