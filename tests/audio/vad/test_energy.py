@@ -101,10 +101,16 @@ def test_the_floor_falls_faster_than_it_rises() -> None:
     vad = EnergyVad()
     feed(vad, level(16_000, 0.02))
     feed(vad, level(800, 0.005))
-    fallen = vad.current_threshold
-    assert fallen < 0.03
-    feed(vad, level(800, 0.009))
-    assert vad.current_threshold - fallen < 0.005
+    assert vad.current_threshold < 0.03
+    feed(vad, level(16_000, 0.005))
+    assert vad.current_threshold == pytest.approx(0.015, rel=0.01)
+    feed(vad, level(800, 0.012))
+    assert 0.016 < vad.current_threshold < 0.019
+
+
+def test_a_second_at_once_is_judged_like_the_same_second_in_pieces() -> None:
+    said = np.concatenate((silence(4_000), level(2_400, 0.1), silence(9_600)))
+    assert EnergyVad(FIXED).process(said) == feed(EnergyVad(FIXED), said, 160)
 
 
 @pytest.mark.parametrize("chunk", [128, 480, 1600])
