@@ -193,6 +193,21 @@ async def test_an_unstoppable_tool_finishes_and_leaves_a_record() -> None:
     assert clock.now() == pytest.approx(10)
 
 
+async def test_after_an_interruption_nothing_new_is_started() -> None:
+    abort, paid = AbortToken(), Flaky(0)
+
+    async def slow(_: Any, __: ToolContext) -> None:
+        await asyncio.sleep(5)
+
+    model = ScriptedModel([[Call("slow"), Call("pay")]])
+    glove = Glove(model=model).fold(tool("slow", slow)).fold(tool("pay", paid.run, un_abortable=True)).build()
+    asyncio.get_running_loop().call_later(1, abort.abort)
+    with pytest.raises(Aborted):
+        await glove.process_request("go", abort)
+    assert paid.calls == 0
+    assert (await story(glove.store))[-1] == "results: slow=aborted, pay=aborted"
+
+
 async def test_an_unstoppable_tool_is_tried_again_although_the_turn_is_over() -> None:
     abort, flaky = AbortToken(), Flaky(2)
 

@@ -80,7 +80,7 @@ async def test_a_report_at_the_very_moment_of_storing_is_not_lost() -> None:
 
 
 async def test_the_next_turn_waits_for_the_report_but_not_longer_than_it_may() -> None:
-    model = ScriptedModel(["One two three.", "Four.", "Five."])
+    model = ScriptedModel(["One two three.", "Four.", "Five.", "Six."])
     glove = Glove(model=model).build()
     reply = await glove.process_request("count", heard_reports=True)
     asyncio.get_running_loop().call_later(
@@ -93,6 +93,9 @@ async def test_the_next_turn_waits_for_the_report_but_not_longer_than_it_may() -
     await glove.process_request("and more")
     assert clock.now() == pytest.approx(0.35)
     assert sent(model.requests[2].messages)[3] == "agent: Four."
+
+    await glove.process_request("and more")
+    assert clock.now() == pytest.approx(0.35), "a report is waited for once"
 
 
 async def test_nobody_waits_for_reports_that_nobody_promised() -> None:

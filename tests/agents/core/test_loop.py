@@ -11,7 +11,8 @@ from agents.base.abort import Aborted, AbortToken
 from agents.base.errors import GloveError
 from agents.core.events import AgentEvent, ModelResponse, TextDelta, TokenConsumption
 from agents.core.glove import Glove
-from agents.core.messages import ContentPart, InboxItem, Source
+from agents.core.messages import ContentPart, InboxItem, ModelResult, Source
+from agents.core.model import Notify, PromptRequest
 from agents.core.observer import Compaction
 from agents.core.tool import ToolContext
 from agents.models.scripted import Call, Fail, Hang, Say, ScriptedModel
@@ -169,6 +170,29 @@ async def test_requests_take_turns_and_never_mix_their_messages() -> None:
     glove = Glove(model=ScriptedModel(lambda r: f"re {r.messages[-1].text}", first_token_s=1.0)).build()
     await asyncio.gather(*(glove.process_request(f"q{i}") for i in range(4)))
     assert await story(glove.store) == [text for i in range(4) for text in (f"user: q{i}", f"agent: re q{i}")]
+
+
+async def test_a_request_that_comes_late_does_not_overtake() -> None:
+    glove = Glove(model=ScriptedModel(lambda r: f"re {r.messages[-1].text}", first_token_s=1.0)).build()
+    earlier = [asyncio.ensure_future(glove.process_request(f"q{i}")) for i in range(2)]
+    await asyncio.sleep(1.5)
+    assert glove.busy
+    await glove.process_request("q2")
+    await asyncio.gather(*earlier)
+    assert await story(glove.store) == [text for i in range(3) for text in (f"user: q{i}", f"agent: re q{i}")]
+    assert not glove.busy
+
+
+async def test_a_model_that_does_not_listen_cannot_hold_up_an_abort() -> None:
+    class Deaf(ScriptedModel):
+        async def prompt(self, request: PromptRequest, notify: Notify, abort: AbortToken) -> ModelResult:
+            return await super().prompt(request, notify, AbortToken())
+
+    abort = AbortToken()
+    asyncio.get_running_loop().call_later(1, abort.abort)
+    with pytest.raises(Aborted):
+        await Glove(model=Deaf(["late"], first_token_s=60)).build().process_request("hello?", abort)
+    assert clock.now() == pytest.approx(1)
 
 
 async def test_a_request_can_be_aborted_while_it_waits() -> None:

@@ -55,6 +55,14 @@ async def test_it_happens_before_the_first_turn_and_only_once() -> None:
     assert len(await story(store)) == 6
 
 
+async def test_a_process_that_dies_again_marks_nothing_twice() -> None:
+    store = MemoryStore()
+    await store.append_messages([Message(sender="user", text="anyone?")])
+    for _ in range(3):
+        await Glove(model=ScriptedModel(), store=store).build().recover()
+    assert len(await story(store)) == 2
+
+
 async def test_a_finished_conversation_is_left_alone() -> None:
     store = MemoryStore()
     glove = Glove(model=ScriptedModel(["Hi."]), store=store).build()
