@@ -176,7 +176,7 @@ def _load(folder: Path, threads: int) -> _Model:
 
 
 def _read_vocabulary(data: bytes) -> list[bytes]:
-    """The tokens of ``tokenizer.bin``: length, then bytes; two bytes of length, low bits first, if the top bit is set."""
+    """The tokens of ``tokenizer.bin``: a length (two bytes, low bits first, if the top bit is set), then bytes."""
     tokens: list[bytes] = []
     at = 0
     while at < len(data):
