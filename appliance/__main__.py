@@ -1,0 +1,5 @@
+"""``python -m appliance``: the same as ``glove``."""
+
+from appliance.entry import main
+
+main()

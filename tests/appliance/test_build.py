@@ -1,0 +1,162 @@
+"""What a configuration becomes: providers, weights, stores, turn settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents.base.credentials import Credentials
+from agents.base.errors import ConfigError
+from agents.models.intents import IntentFirst
+from appliance.build import turn_detector, voice_settings
+from appliance.config import GloveConfig
+from appliance.mind import build_mind, build_model, provider_in_force, store_path
+from appliance.parts import build_partials, build_recogniser, build_vad, build_voices, recogniser_id
+from appliance.stock import needed_weights, weights_store
+from audio.pcm import silence
+from audio.vad.energy import EnergyVad
+
+
+def config(**sections: dict[str, Any]) -> GloveConfig:
+    return GloveConfig(**{"store": {"path": "memory"}, **sections})  # type: ignore[arg-type]
+
+
+def credentials(**environment: str) -> Credentials:
+    return Credentials(folders=(), environ=environment)
+
+
+@pytest.mark.parametrize(
+    ("provider", "environment", "expected"),
+    [
+        ("auto", {}, "none"),
+        ("auto", {"ANTHROPIC_API_KEY": "sk-ant-123456"}, "anthropic"),
+        ("none", {"ANTHROPIC_API_KEY": "sk-ant-123456"}, "none"),
+        ("simulated", {"ANTHROPIC_API_KEY": "sk-ant-123456"}, "simulated"),
+    ],
+)
+def test_nothing_is_sent_anywhere_without_a_key_or_against_the_configuration(
+    provider: str, environment: dict[str, str], expected: str
+) -> None:
+    assert provider_in_force(config(model={"provider": provider}), credentials(**environment)) == expected
+
+
+@pytest.mark.parametrize(
+    ("provider", "name"),
+    [("none", "intents+"), ("anthropic", "intents+anthropic:claude-x"), ("simulated", "")],
+)
+def test_the_model_in_force(provider: str, name: str) -> None:
+    chosen = config(model={"provider": provider, "name": "claude-x"})
+    model = build_model(chosen, provider, credentials(ANTHROPIC_API_KEY="sk-ant-123456"))
+    assert model.name.startswith(name)
+    assert model.name.startswith("intents+") == (provider != "simulated")
+
+
+def test_a_configured_model_without_its_key_says_where_to_put_it() -> None:
+    with pytest.raises(ConfigError, match="ANTHROPIC_API_KEY"):
+        build_model(config(), "anthropic", credentials())
+
+
+async def test_the_everyday_tools_come_with_the_agent_but_not_with_a_simulated_model() -> None:
+    for provider, has_tools in (("none", True), ("simulated", False)):
+        mind = build_mind(config(model={"provider": provider}), credentials())
+        names = {tool.name for tool in mind.agent.tools}
+        assert ({"get_time", "set_timer", "calculate"} <= names) == has_tools
+        assert bool(names) == has_tools
+        await mind.close()
+
+
+async def test_lists_survive_in_a_named_store(tmp_path: Path) -> None:
+    kept = config(store={"path": str(tmp_path / "deep" / "glove.db")})
+    mind = build_mind(kept, credentials())
+    await mind.book.add_item("shopping", "milk")
+    await mind.close()
+    again = build_mind(kept, credentials())
+    assert await again.book.items("shopping") == ["milk"]
+    await again.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [("memory", None), ("/a/b.db", Path("/a/b.db")), ("~/b.db", Path.home() / "b.db")],
+)
+def test_where_the_store_is(path: str, expected: Path | None) -> None:
+    expected = Path("~/b.db").expanduser() if path.startswith("~") else expected
+    assert store_path(config(store={"path": path})) == expected
+
+
+def test_the_usual_store_is_in_the_users_data_folder(tmp_path: Path) -> None:
+    assert store_path(GloveConfig()) == tmp_path / "home" / "glove" / "glove.db"
+
+
+@pytest.mark.parametrize(
+    ("sections", "expected"),
+    [
+        ({}, ["silero-vad", "whisper-tiny.en", "whisper-base", "moonshine-tiny-en"]),
+        ({"turns": {"vad": "energy"}}, ["whisper-tiny.en", "whisper-base", "moonshine-tiny-en"]),
+        ({"speech": {"stt": "whisper-base", "partials": False}}, ["silero-vad", "whisper-base"]),
+        ({"speech": {"stt": "simulated"}, "turns": {"vad": "energy"}}, []),
+        (
+            {"speech": {"stt": "simulated"}, "model": {"provider": "smollm"}},
+            ["silero-vad", "smollm2-135m"],
+        ),
+    ],
+)
+def test_which_weights_are_needed(sections: dict[str, dict[str, Any]], expected: list[str]) -> None:
+    assert needed_weights(config(**sections)) == expected
+
+
+def test_the_configured_folder_and_sources_of_weights(tmp_path: Path) -> None:
+    store = weights_store(config(weights={"dir": str(tmp_path), "sources": ["cache"]}))
+    assert store.root == tmp_path
+    assert store.status("whisper-base").state == "missing"
+
+
+@pytest.mark.parametrize("speech", [{"stt": "whisper-tiny.en"}, {"language": "de"}])
+def test_a_recogniser_is_chosen_without_measuring_where_there_is_no_choice(speech: dict[str, str]) -> None:
+    expected = "whisper-tiny.en" if "stt" in speech else "whisper-base"
+    assert recogniser_id(config(speech=speech)) == expected
+
+
+@pytest.mark.parametrize("speech", [{"partials": False}, {"language": "de"}, {"stt": "simulated"}])
+def test_no_partials_where_they_would_be_wrong(speech: dict[str, Any]) -> None:
+    assert build_partials(config(speech=speech)) is None
+
+
+def test_simulated_parts_keep_their_configured_latencies() -> None:
+    simulated = config(
+        speech={"stt": "simulated", "tts": "simulated"},
+        simulated={"stt_ms": 70, "transcript": "Hello.", "tts_first_audio_ms": 30},
+    )
+    stt = build_recogniser(simulated)
+    assert stt.cost_s == 0.07
+    assert [stt.transcribe(silence(16_000)).text for _ in range(3)] == ["Hello."] * 3
+    assert build_voices(simulated).first_audio_s == 0.03  # type: ignore[attr-defined]
+
+
+def test_turn_settings_reach_the_engine() -> None:
+    chosen = config(turns={"mode": "manual", "preroll_ms": 300, "vad": "energy"}, speech={"language": "de-AT"})
+    settings = voice_settings(chosen)
+    assert (settings.turn_mode, settings.turns.preroll_ms) == ("manual", 300)
+    assert (settings.language, settings.reply_language) == ("de", "de")
+    assert isinstance(build_vad(chosen), EnergyVad)
+
+
+async def test_holds_reach_the_detector() -> None:
+    chosen = config(
+        turns={
+            "command_hold_ms": 1,
+            "question_hold_ms": 2,
+            "statement_hold_ms": 3,
+            "unfinished_hold_ms": 4,
+            "dictation_hold_ms": 5,
+        }
+    )
+    mind = build_mind(chosen, credentials())
+    assert isinstance(mind.agent.model, IntentFirst)
+    mind.agent.model.warm(mind.agent.tools)
+    detector = turn_detector(chosen, mind)
+    said = ["What time is it?", "Is the sky blue?", "The sky is blue.", "The sky is", "0 0 7"]
+    assert [detector.decide(text, "en").ms for text in said] == [1, 2, 3, 4, 5]
+    await mind.close()
