@@ -188,12 +188,7 @@ class Glove:
                 would wait for itself; faults of the model or the store.
         """
         core = self._built()
-        if waits_for_itself(self):
-            raise GloveError(
-                "ERR_TURN_REENTRANT",
-                "A tool asked its own agent to process a request; the request would wait for itself.",
-                "Use another agent for nested work, or start the request after the turn.",
-            )
+        self._must_not_wait_for_itself()
         turn = Turn(self, AbortToken(), language, heard_reports)
         unlink = abort.on_abort(lambda: turn.abort.abort(abort.reason or "aborted")) if abort is not None else None
         try:
@@ -222,13 +217,21 @@ class Glove:
         return await self._built().ledger.report(reply_id, text, complete)
 
     async def compact(self, abort: AbortToken | None = None) -> bool:
-        """Summarise the history now, between turns. False if it failed; history is then unchanged."""
+        """Summarise the history now, between turns. False if it failed; history is then unchanged.
+
+        A turn that only talks never summarises, so that nobody waits for it: whoever keeps a conversation alive calls
+        this while it is idle and ``compaction_due`` says so. Raises ``Aborted``, and ``GloveError``
+        (``ERR_TURN_REENTRANT``) from inside a turn.
+        """
         core = self._built()
-        if waits_for_itself(self):
-            return await core.observer.compact(abort or AbortToken())
+        self._must_not_wait_for_itself()
         token = abort or AbortToken()
         async with self._queue.floor(token):
             return await core.observer.compact(token)
+
+    async def compaction_due(self) -> bool:
+        """Whether the history has come near its limit and an idle moment should be used to summarise it."""
+        return await self._built().observer.imminent()
 
     async def recover(self) -> Message | None:
         """Find a user message that an earlier process stored and did not answer, and mark it in history.
@@ -246,6 +249,14 @@ class Glove:
                 await core.recover()
                 tools = ToolContext(self._display, self, turn.abort, turn.language or "en")
                 return await core.agent.ask(message, turn, tools)
+
+    def _must_not_wait_for_itself(self) -> None:
+        if waits_for_itself(self):
+            raise GloveError(
+                "ERR_TURN_REENTRANT",
+                "A tool asked its own agent for another turn, which would wait for the tool to end.",
+                "Use another agent for nested work, or start it after the turn.",
+            )
 
     def _built(self) -> Core:
         if self._core is None:

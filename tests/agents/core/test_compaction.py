@@ -116,6 +116,22 @@ async def test_deltas_of_a_summary_come_between_its_start_and_end() -> None:
     assert all(start < index < end for index in told)
 
 
+async def test_a_conversation_of_words_alone_is_summarised_in_idle_moments() -> None:
+    store = MemoryStore()
+    glove, model, _ = agent(store, "One.", "Two.", "So far: counting.", "Three.", limit=100)
+    assert not await glove.compaction_due()
+    await glove.process_request("a")
+    await glove.process_request("b")
+    assert await glove.compaction_due()
+    assert await glove.compact()
+    assert not await glove.compaction_due()
+    await glove.process_request("c")
+    assert [each.split("\n")[0] for each in sent(model.requests[-1].messages)] == [
+        "user: [Conversation summary from compaction]",
+        "user: c",
+    ]
+
+
 async def test_an_empty_summary_says_so() -> None:
     glove, _, ear = agent(MemoryStore(), "")
     assert await glove.compact()
