@@ -50,9 +50,10 @@ _OPERATOR_EN = r"plus|minus|times|multiplied by|divided by|over|to the power of|
 _OPERATOR_DE = r"plus|minus|mal|geteilt durch|durch|hoch|multipliziert mit|dividiert durch"
 _TERM_EN = rf"(?:{_N}(?: squared| cubed)?|(?:the )?square root of {_N}|{_N} percent of {_N})"
 _TERM_DE = rf"(?:{_N}(?: zum quadrat)?|(?:die |der )?(?:quadrat)?wurzel (?:aus|von) {_N}|{_N} prozent von {_N})"
-_SUM_EN = rf"{_TERM_EN}(?: (?:{_OPERATOR_EN}) {_TERM_EN})*"
-_SUM_DE = rf"{_TERM_DE}(?: (?:{_OPERATOR_DE}) {_TERM_DE})*"
-_REAL_SUM = r"(?=.*[a-z])(?!minus [\d.]+$)"  # more than a bare number
+_ALONE_EN = rf"(?:{_N} (?:squared|cubed)|(?:the )?square root of {_N}|{_N} percent of {_N})"
+_SUM_EN = rf"(?:{_TERM_EN}(?: (?:{_OPERATOR_EN}) {_TERM_EN})+|{_ALONE_EN})"
+_ALONE_DE = rf"(?:{_N} zum quadrat|(?:die |der )?(?:quadrat)?wurzel (?:aus|von) {_N}|{_N} prozent von {_N})"
+_SUM_DE = rf"(?:{_TERM_DE}(?: (?:{_OPERATOR_DE}) {_TERM_DE})+|{_ALONE_DE})"
 
 
 class SumArgs(BaseModel):
@@ -181,7 +182,7 @@ _SENTENCES = (
             "{expression} equals what",
             "what are {expression}",
         ),
-        {"expression": {"wildcard": True, "pattern": _REAL_SUM + _SUM_EN}},
+        {"expression": {"wildcard": True, "pattern": _SUM_EN}},
     ),
     Sentences(
         "de",
@@ -193,7 +194,7 @@ _SENTENCES = (
             "(was|wie viel) {expression} (ist|sind|ergibt|macht)",
             "[was ist] das ergebnis von {expression}",
         ),
-        {"expression": {"wildcard": True, "pattern": _REAL_SUM + _SUM_DE}},
+        {"expression": {"wildcard": True, "pattern": _SUM_DE}},
     ),
 )
 

@@ -30,6 +30,7 @@ LONGEST_CHARS = 300
 
 _LONGEST_SENTENCES = 4
 _ONE = "__one"
+_SHAPED_VALUES = 20
 
 
 @dataclass(frozen=True)
@@ -43,32 +44,46 @@ class Match:
 
 @dataclass(frozen=True)
 class _Template:
-    """One template. ``words`` are all words it can match, or None if it takes free text."""
+    """One template; ``shape`` is a cheap expression that whatever the template matches matches too."""
 
     tool: str
-    words: frozenset[str] | None
+    shape: re.Pattern[str]
+    clauses: frozenset[frozenset[str]]
     data: IntentData
 
 
 @dataclass
 class _Language:
-    """All templates of one language. ``patterns`` holds the compiled pattern of each restricted wildcard."""
+    """All templates of one language, grouped by a clause: words of which each of the group's templates needs one.
+
+    ``patterns`` holds the compiled pattern of each restricted wildcard.
+    """
 
     name: str
-    templates: list[_Template] = field(default_factory=list[_Template])
+    groups: dict[frozenset[str], list[_Template]] = field(default_factory=dict[Any, Any])
     patterns: dict[tuple[str, int, str], re.Pattern[str]] = field(default_factory=dict[Any, Any])
 
-    def candidates(self, text: str) -> Intents:
-        """The templates that can match ``text``, which has none of the words that most templates lack."""
+    def add(self, template: _Template) -> None:
+        """Group a template by the clause that is met least often: few words, and long ones."""
+        rarest = max(
+            template.clauses, key=lambda clause: (min(map(len, clause)), -len(clause)), default=frozenset[str]()
+        )
+        self.groups.setdefault(rarest, []).append(template)
+
+    def candidates(self, text: str) -> Intents | None:
+        """The templates worth a closer look at ``text``, if any: hassil's own search is thorough, and slow."""
         from hassil import Intents
         from hassil.intents import Intent
 
-        said = {word for word in text.lower().split() if not word[0].isdigit()}
+        folded = text.casefold()
         chosen: dict[str, Intent] = {}
-        for template in self.templates:
-            if template.words is None or said <= template.words:
-                chosen.setdefault(template.tool, Intent(template.tool)).data.append(template.data)
-        return Intents(language=self.name, intents=chosen)
+        for needed, templates in self.groups.items():
+            if needed and not any(word in folded for word in needed):
+                continue
+            for template in templates:
+                if template.shape.fullmatch(text):
+                    chosen.setdefault(template.tool, Intent(template.tool)).data.append(template.data)
+        return Intents(language=self.name, intents=chosen) if chosen else None
 
 
 class SentenceMatcher:
@@ -122,7 +137,10 @@ class SentenceMatcher:
             return None
         compiled = self._languages[language]
         for utterance in readings(sentence, language):
-            for result in recognize_ranked(utterance.text, compiled.candidates(utterance.text), language=language):
+            candidates = compiled.candidates(utterance.text)
+            if candidates is None:
+                continue
+            for result in recognize_ranked(utterance.text, candidates, language=language):
                 arguments = self._arguments(result, utterance, compiled)
                 if arguments is not None:
                     return Match(result.intent.name, arguments, language)
@@ -168,21 +186,23 @@ def _compile(language: str, named: dict[str, list[Sentences]]) -> _Language:
 def _add_block(tool: str, number: int, sentences: Sentences, compiled: _Language) -> None:
     language = sentences.language
     slot_lists: dict[str, SlotList] = {}
-    words: dict[str, frozenset[str] | None] = {}
     ones: dict[str, str] = {}
+    patterns: dict[str, str] = {}
     for name, declared in sentences.lists.items():
         slot_lists[name] = _slot_list(tool, name, declared, language)
-        words[name] = _list_words(declared, language)
         if _holds_one(declared) and one_words(language):
             ones[name] = f"{name}{_ONE}"
             slot_lists[ones[name]] = _one_list(ones[name], language)
-            words[ones[name]] = frozenset(one_words(language))
         if isinstance(declared, dict) and "pattern" in declared:
-            compiled.patterns[tool, number, name] = re.compile(str(declared["pattern"]), re.IGNORECASE)
+            patterns[name] = str(declared["pattern"])
+            compiled.patterns[tool, number, name] = re.compile(patterns[name], re.IGNORECASE)
+    shapes = {name: _list_shape(listed, patterns.get(name, "")) for name, listed in slot_lists.items()}
     for text in sentences.templates:
         template = _with_ones(plain_template(text, language), ones)
         data = _parsed(tool, number, template, slot_lists, sentences.arguments, compiled)
-        compiled.templates.append(_Template(tool, _template_words(template, words), data))
+        sentence = data.sentences[0]
+        shape = re.compile(_shape(sentence.expression, shapes), re.IGNORECASE)
+        compiled.add(_Template(tool, shape, sentence.get_required_clauses({}), data))
 
 
 def _parsed(
@@ -198,9 +218,7 @@ def _parsed(
 
     data = IntentData([template], slots=dict(arguments), slot_lists=slot_lists, metadata={"block": number})
     try:
-        sentence = data.sentences[0]
-        sentence.get_required_clauses({})
-        references = list(cast("Any", sentence.expression).list_references())
+        references = list(cast("Any", data.sentences[0].expression).list_references())
     except (ParseError, AssertionError, ValueError) as fault:
         raise ConfigError("ERR_SENTENCES", f"A sentence of {tool!r} is malformed: {template}", None, fault) from fault
     for reference in references:
@@ -217,48 +235,32 @@ def _parsed(
     return data
 
 
-_PIECES = re.compile(r"[\w'\[\]()|]+")
-_GLUED = re.compile(r"[\w']\(|\)[\w'\[]|\][(]|[\w']\[[^\]]*[\s(\[]|\[[^\]]*[\s(][^\]]*\][\w']")
+def _shape(expression: Any, lists: dict[str, str]) -> str:
+    """A regular expression that matches all that ``expression`` matches; ``lists`` holds the shapes of its lists."""
+    from hassil.expression import Alternative, ListReference, Permutation, Sequence, TextChunk
+
+    if isinstance(expression, TextChunk):
+        return re.sub(r"(?:\\ )+", " *", re.escape(expression.text))
+    if isinstance(expression, ListReference):
+        return lists.get(expression.list_name, ".+")
+    if isinstance(expression, Sequence):
+        return "".join(_shape(item, lists) for item in expression.items)
+    if isinstance(expression, Alternative):
+        return f"(?:{'|'.join(_shape(item, lists) for item in expression.items)})"
+    if isinstance(expression, Permutation):
+        return f"(?:{'|'.join(_shape(item, lists) for item in expression.items)}){{{len(expression.items)}}}"
+    return ".*"
 
 
-def _template_words(template: str, lists: dict[str, frozenset[str] | None]) -> frozenset[str] | None:
-    """All words that can occur where ``template`` matches; None when that cannot be told."""
-    words: set[str] = set()
-    for reference in re.findall(r"\{([^{}:]+)", template):
-        listed = lists.get(reference)
-        if listed is None:
-            return None
-        words |= listed
-    literal = re.sub(r"\{[^{}]*\}", " ", template)
-    if _GLUED.search(literal) or "<" in literal or ";" in literal:
-        return None
-    return frozenset(words | _literal_words(literal))
+def _list_shape(listed: SlotList, pattern: str) -> str:
+    from hassil import RangeSlotList, TextSlotList
 
-
-def _literal_words(text: str) -> set[str]:
-    """The words of literal template text; "minute[s]" and "[ein]kaufen" are two words each."""
-    words: set[str] = set()
-    glued = re.compile(r"([\w']*)\[([\w'|]*)\]([\w']*)")
-    for match in glued.finditer(text):
-        if match[1] or match[3]:
-            words.update(f"{match[1]}{middle}{match[3]}" for middle in ("", *match[2].split("|")))
-    words.update(re.findall(r"[\w']+", text))
-    return {word.lower() for word in words if word}
-
-
-def _list_words(declared: Any, language: str) -> frozenset[str] | None:
-    if isinstance(declared, dict):
-        options = cast("dict[str, Any]", declared)
-        if options.get("wildcard"):
-            return None
-        declared = tuple(value if isinstance(value, str) else value["in"] for value in options.get("values", ()))
-    words: set[str] = set()
-    for value in cast("tuple[Any, ...]", declared):
-        found = _template_words(plain_template(str(value), language), {})
-        if found is None:
-            return None
-        words |= found
-    return frozenset(words)
+    if isinstance(listed, RangeSlotList):
+        return r" *-?\d+(?:[.,]\d+)? *"
+    if isinstance(listed, TextSlotList) and len(listed.values) <= _SHAPED_VALUES:
+        return f" *(?:{'|'.join(_shape(value.text_in, {}) for value in listed.values)}) *"
+    # An anchor would look at the ends of the whole sentence here.
+    return f" *(?:{pattern}) *" if pattern and not re.search(r"[$^]|\\[AZ]", pattern) else ".+"
 
 
 def _slot_list(tool: str, name: str, declared: Any, language: str) -> SlotList:

@@ -27,6 +27,7 @@ class Grammar:
         points: words for the decimal point.
         halves: word sequences that add one half to the number before them.
         mixed: single words with a fraction of their own.
+        hundreds: forms of one hundred that CLDR only uses inside larger numbers.
         compound: whether multipliers are written inside one word ("zweihundert").
     """
 
@@ -36,6 +37,7 @@ class Grammar:
     points: frozenset[str] = frozenset()
     halves: tuple[tuple[str, ...], ...] = ()
     mixed: dict[str, float] = field(default_factory=dict[str, float])
+    hundreds: tuple[str, ...] = ()
     compound: bool = False
 
 
@@ -68,6 +70,7 @@ GRAMMARS: dict[str, Grammar] = {
         multipliers={"mil": 1000, "millón": 10**6, "millones": 10**6},
         points=frozenset({"coma", "punto"}),
         halves=(("y", "media"), ("y", "medio")),
+        hundreds=("ciento",),
     ),
     "fr": Grammar(
         articles=frozenset({"un", "une"}),
@@ -89,13 +92,17 @@ GRAMMARS: dict[str, Grammar] = {
         joiners=frozenset({"e"}),
         points=frozenset({"vírgula"}),
         halves=(("e", "meia"), ("e", "meio")),
+        hundreds=("cento",),
     ),
 }
 
 
+_NONE = Grammar()
+
+
 def grammar(language: str) -> Grammar:
     """The grammar of a language; an empty one (digits only composed from CLDR words) where none is written."""
-    return GRAMMARS.get(language, Grammar())
+    return GRAMMARS.get(language, _NONE)
 
 
 def one_words(language: str) -> tuple[str, ...]:
@@ -121,6 +128,7 @@ def number_table(language: str) -> dict[tuple[str, ...], int]:
             plain = words.replace("\u00ad", "").replace("-", " ").lower()
             for variant in (plain, plain.replace("ß", "ss")):
                 table.setdefault(tuple(variant.split()), value)
+    table.update({(word,): 100 for word in grammar(language).hundreds})
     for article in grammar(language).articles:
         table.pop((article,), None)
     return table

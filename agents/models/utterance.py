@@ -77,19 +77,17 @@ def readings(sentence: str, language: str) -> list[Utterance]:
     for variant in (_without_fillers(spoken, words), spoken, pieces):
         for ready in (_with_digits(variant, language), variant):
             utterance = Utterance(original, tuple(_spoken_signs(ready, words)))
-            if ready and all(utterance.text != other.text for other in found):
+            if utterance.text and all(utterance.text != other.text for other in found):
                 found.append(utterance)
     return found
 
 
 def plain_template(template: str, language: str) -> str:
-    """A sentence template with the same contractions resolved as in what is said."""
+    """A sentence template with contractions resolved and digits set apart as they are in what is said."""
     rewrites = words_of(language).rewrites
-    return re.sub(
-        r"[^\W\d_]+(?:'[^\W\d_]+)*(?![^\s\[\](){}<>|]*[}>])",
-        lambda match: rewrites.get(match[0].lower(), match[0]),
-        template.replace("’", "'"),
-    )
+    outside = r"(?![^\s\[\](){}<>|]*[}>])"
+    apart = re.sub(rf"(?<=[^\W\d_])(?=\d){outside}|(?<=\d)(?=[^\W\d_]){outside}", " ", template.replace("’", "'"))
+    return re.sub(rf"[^\W\d_]+(?:'[^\W\d_]+)*{outside}", lambda match: rewrites.get(match[0].lower(), match[0]), apart)
 
 
 def _tokens(original: str, words: Words) -> list[Piece]:
