@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from agents.base.clock import cpu_seconds
 from audio.io.wavfile import read_wav
-from audio.pcm import CAPTURE_RATE_HZ, Pcm, round_to_pcm
+from audio.pcm import CAPTURE_RATE_HZ, Pcm
 from audio.vad.silero_model import FRAME_SAMPLES, SileroStream, find_model, shared_session
 
 AUC_GATE = 0.95
@@ -39,14 +39,6 @@ class Labelled:
     name: str
     pcm: Pcm
     speech: Bools
-
-
-class Stream(Protocol):
-    """Anything that gives a probability per frame."""
-
-    def probability(self, frame: Pcm) -> float:
-        """The probability of speech in the next 512 samples."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -78,51 +70,66 @@ MISTAKES = (
 )
 
 
-class PlainStream:
-    """The network used by the book, in the plainest way: what ``SileroStream`` must agree with. Or wrongly, as told."""
+class PlainStreams:
+    """The network used by the book, in the plainest way: what ``SileroStream`` must agree with. Or wrongly, as told.
 
-    def __init__(self, session: Any, wiring: Wiring | None = None) -> None:
+    Several recordings run side by side, as a batch.
+    """
+
+    def __init__(self, session: Any, count: int, wiring: Wiring) -> None:
         self._session = session
-        self._wiring = wiring or Wiring()
-        self._forget()
+        self._wiring = wiring
+        self._state = np.zeros((2, count, 128), np.float32)
+        # Who tells the network 8 kHz also gives it frames and contexts of half the size.
+        self._context = np.zeros((count, 64 * wiring.rate_hz // CAPTURE_RATE_HZ), np.float32)
         self._frames = 0
 
-    def _forget(self) -> None:
-        self._state = np.zeros((2, 1, 128), np.float32)
-        self._context = np.zeros(self._context_size, np.float32)
-
-    @property
-    def _context_size(self) -> int:
-        """64 samples at 16 kHz; who tells the network 8 kHz also gives it frames and contexts of half the size."""
-        return 64 * self._wiring.rate_hz // CAPTURE_RATE_HZ
-
-    def probability(self, frame: Pcm) -> float:
-        """The probability of speech in the next 512 samples."""
+    def probabilities(self, frames: npt.NDArray[np.int16]) -> npt.NDArray[np.float32]:
+        """The probability of speech in the next 512 samples of each recording, of frames of shape (count, 512)."""
         wiring = self._wiring
         if wiring.reset_every_s and self._frames % round(wiring.reset_every_s / FRAME_S) == 0:
-            self._forget()
+            self._state = np.zeros_like(self._state)
+            self._context = np.zeros_like(self._context)
         self._frames += 1
-        if wiring.gain != 1.0:
-            frame = round_to_pcm(frame * wiring.gain)
-        x = frame * np.float32(1 / 32768 if wiring.normalised else 1)
-        return [self._infer(part) for part in np.split(x, CAPTURE_RATE_HZ // wiring.rate_hz)][-1]
+        heard = np.rint(frames * wiring.gain).astype(np.float32) * np.float32(1 / 32768 if wiring.normalised else 1)
+        return [self._infer(part) for part in np.split(heard, CAPTURE_RATE_HZ // wiring.rate_hz, axis=1)][-1]
 
-    def _infer(self, x: npt.NDArray[np.float32]) -> float:
+    def _infer(self, x: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         wiring = self._wiring
         before = np.zeros_like(self._context) if wiring.context_is_zero else self._context
-        heard = np.concatenate((before, x)) if wiring.context else x
-        self._context = x[-self._context_size :]
-        feeds = {"input": heard[None], "state": self._state, "sr": np.array(wiring.rate_hz, np.int64)}
+        heard = np.concatenate((before, x), axis=1) if wiring.context else x
+        self._context = x[:, -self._context.shape[1] :]
+        feeds = {"input": heard, "state": self._state, "sr": np.array(wiring.rate_hz, np.int64)}
         output, state = self._session.run(None, feeds)
         if wiring.state_carried:
             self._state = state
-        return float(output[0, 0])
+        return np.asarray(output[:, 0], np.float32)
 
 
-def probabilities(stream: Stream, pcm: Pcm) -> Probabilities:
-    """One probability per whole frame."""
-    ends = range(FRAME_SAMPLES, pcm.size + 1, FRAME_SAMPLES)
-    return np.array([stream.probability(pcm[end - FRAME_SAMPLES : end]) for end in ends])
+def plain_probabilities(session: Any, recordings: Sequence[Labelled], wiring: Wiring | None = None) -> Probabilities:
+    """One probability per whole frame of all recordings, one after the other, by ``PlainStreams``."""
+    longest = max(recording.speech.size for recording in recordings)
+    frames = np.zeros((longest, len(recordings), FRAME_SAMPLES), np.int16)
+    for i, recording in enumerate(recordings):
+        count = recording.speech.size
+        frames[:count, i] = recording.pcm[: count * FRAME_SAMPLES].reshape(count, FRAME_SAMPLES)
+    streams = PlainStreams(session, len(recordings), wiring or Wiring())
+    rows = np.stack([streams.probabilities(row) for row in frames])
+    return np.concatenate([rows[: recording.speech.size, i] for i, recording in enumerate(recordings)]).astype(float)
+
+
+def product_probabilities(session: Any, recordings: Sequence[Labelled]) -> Probabilities:
+    """The same by ``SileroStream``, as the appliance runs it."""
+    scores: list[float] = []
+    for recording in recordings:
+        stream = SileroStream(session)
+        scores += [stream.probability(frame) for frame in _frames(recording)]
+    return np.array(scores)
+
+
+def _frames(recording: Labelled) -> list[Pcm]:
+    count = recording.speech.size
+    return np.split(recording.pcm[: count * FRAME_SAMPLES], count)
 
 
 def frame_labels(text: str, frames: int) -> Bools:
@@ -176,25 +183,20 @@ class Bench:
         self.session = session
         self.recordings = recordings
         self._speech = np.concatenate([recording.speech for recording in recordings])
-        self._plain = self._run(lambda: PlainStream(session))
+        self._plain = plain_probabilities(session, recordings)
 
-    def _run(self, make: Callable[[], Stream]) -> Probabilities:
-        return np.concatenate([probabilities(make(), recording.pcm) for recording in self.recordings])
-
-    def score(self, name: str, make: Callable[[], Stream]) -> Score:
-        """Run fresh streams from ``make`` over every recording."""
-        scores = self._run(make)
+    def _score(self, name: str, scores: Probabilities) -> Score:
         return Score(name, roc_auc(self._speech, scores), float(np.abs(scores - self._plain).max()))
 
     def product(self) -> Score:
         """Silero as the appliance uses it."""
-        return self.score("this appliance", lambda: SileroStream(self.session))
+        return self._score("this appliance", product_probabilities(self.session, self.recordings))
 
     def mistake(self, wiring: Wiring) -> Score:
         """Silero used wrongly."""
-        return self.score(wiring.name, lambda: PlainStream(self.session, wiring))
+        return self._score(wiring.name, plain_probabilities(self.session, self.recordings, wiring))
 
-    def core_share(self, seconds: float = 2.0) -> float:
+    def core_share(self, seconds: float = 0.5) -> float:
         """Share of one core that a continuous stream takes.
 
         Processor time of the quickest ``seconds`` of all recordings: what else the machine does is not counted.
@@ -202,7 +204,7 @@ class Bench:
         step = round(seconds / FRAME_S)
         stream, best = SileroStream(self.session), np.inf
         for recording in self.recordings:
-            frames = np.split(recording.pcm[: recording.speech.size * FRAME_SAMPLES], recording.speech.size)
+            frames = _frames(recording)
             for first in range(0, len(frames) - step + 1, step):
                 start = cpu_seconds()
                 for frame in frames[first : first + step]:

@@ -16,8 +16,10 @@ class Context:
         self.store = store
 
     async def messages(self) -> list[Message]:
-        """What the model sees: from the last summary (inclusive) on, without replies of which nothing was heard."""
-        return [message for message in await self.store.get_visible_messages() if not unheard(message)]
+        """What the model sees: from the last summary (inclusive) on, without what was never heard or was begun anew."""
+        heard = [message for message in await self.store.get_visible_messages() if not unheard(message)]
+        following: list[Message | None] = [*heard[1:], None]
+        return [message for message, after in zip(heard, following, strict=True) if not continued(message, after)]
 
     async def append(self, messages: Sequence[Message]) -> None:
         """Add messages at the end, atomically, with the time of writing where it is not set."""
@@ -26,6 +28,19 @@ class Context:
             if message.created_at is None:
                 message.created_at = stamp
         await self.store.append_messages(list(messages))
+
+
+def continued(message: Message, after: Message | None) -> bool:
+    """Whether the user went on speaking before an answer: the message that follows says it again, and more."""
+    return (
+        after is not None
+        and message.sender == after.sender == "user"
+        and not message.tool_results
+        and not message.content
+        and message.framework_context is None
+        and after.framework_context is None
+        and after.text.startswith(f"{message.text} ")
+    )
 
 
 def unheard(message: Message) -> bool:

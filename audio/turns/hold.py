@@ -111,7 +111,7 @@ class RuleDetector:
         """A run of single letters or digit groups ("0-0-7", "A B C"): the speaker is dictating and may go on."""
         tail = said[-2:]
         spelled = all(_SPELLED.match(word) for word in tail)
-        return bool(tail) and spelled and (len(tail) > 1 or tail[0].isdigit())
+        return spelled and (len(tail) > 1 or tail[-1].isdigit())
 
     @staticmethod
     def _open_ended(bare: str, said: tuple[str, ...], language: str) -> bool:

@@ -183,7 +183,8 @@ async def test_speech_resumed_within_the_hold_is_one_turn() -> None:
 
 
 async def test_speech_resumed_before_the_answer_is_heard_continues_the_turn() -> None:
-    async with Session(ScriptedModel([Say("Never said.", 2.0), "Both."])) as session:
+    model = ScriptedModel([Say("Never said.", 2.0), "Both."])
+    async with Session(model) as session:
         await session.say("Call my mother.", 0.8)
         await session.until(lambda: session.of("user_turn"))
         await asyncio.sleep(0.2)
@@ -195,6 +196,7 @@ async def test_speech_resumed_before_the_answer_is_heard_continues_the_turn() ->
         ]
         assert [event.heard for event in session.of("agent_speech_stopped")] == ["Both."]
         assert not session.of("interrupted"), "nothing had been said, so nothing was interrupted"
+        assert [message.text for message in model.requests[-1].messages] == ["Call my mother. And my father."]
 
 
 async def test_text_before_and_after_a_tool_is_spoken_in_order() -> None:
