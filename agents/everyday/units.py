@@ -103,8 +103,8 @@ UNITS: tuple[Unit, ...] = (
     Unit("year", ("year", "years"), ("Jahr", "Jahre", "Jahren")),
     Unit("hectare", ("hectare", "hectares"), ("Hektar", "Hektar")),
     Unit("acre", ("acre", "acres"), ("Acre", "Acres")),
-    Unit("square_meter", ("square meter", "square meters", "square metres"), ("Quadratmeter", "Quadratmeter")),
-    Unit("square_foot", ("square foot", "square feet"), ("Quadratfuß", "Quadratfuß")),
+    Unit("meter**2", ("square meter", "square meters", "square metres"), ("Quadratmeter", "Quadratmeter")),
+    Unit("foot**2", ("square foot", "square feet"), ("Quadratfuß", "Quadratfuß")),
 )
 
 _AMOUNT: dict[str, Any] = {"range": (-(10**12), 10**12), "decimals": True}
