@@ -82,6 +82,7 @@ def test_speech_that_touches_both_ends_is_whole() -> None:
 def test_a_click_is_left_out() -> None:
     pcm = np.concatenate((silence(SECOND), speech(0.1), silence(SECOND), speech(1), silence(SECOND)))
     assert [stretch[2] for stretch in cut(pcm)] == [SECOND]
+    assert cut(np.concatenate((silence(SECOND), speech(0.1), silence(2 * SECOND)))) == []
 
 
 def test_utterances_close_together_share_no_sound() -> None:
