@@ -22,9 +22,15 @@ WEIGHTS = "smollm2-135m"
 
 _MARK = "smollm"
 _CONTEXT_TOKENS = 2048
-_REPLY_TOKENS = 120
 _HISTORY_MESSAGES = 6
 _MESSAGE_CHARS = 600
+_SAMPLING: dict[str, Any] = {
+    "max_tokens": 80,
+    "temperature": 0.2,
+    "repeat_penalty": 1.15,  # without it the model repeats one sentence until the limit
+    "stream": True,
+    "stream_options": {"include_usage": True},
+}
 _SYSTEM = (
     "You are a very small language model inside a voice appliance. You make mistakes. Answer in one or two short, "
     "plain sentences. If you are not sure, say that you do not know."
@@ -121,9 +127,7 @@ class SmolLmModel:
                 self._runtime = self._load()
             if stopped.is_set():
                 return
-            self._runtime.handle_chat_completions(
-                {"messages": chat, "max_tokens": _REPLY_TOKENS, "temperature": 0.2, "stream": True}, hand_over
-            )
+            self._runtime.handle_chat_completions({**_SAMPLING, "messages": chat}, hand_over)
 
         remove = abort.on_abort(stopped.set)
         running = loop.run_in_executor(self._executor, work)

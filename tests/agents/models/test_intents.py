@@ -264,3 +264,11 @@ async def test_everyday_tools_answer_through_an_agent() -> None:
     assert (await agent.process_request("What's on my shopping list?", language="en")).text == (
         "On the shopping list is Milch."
     )
+
+
+def test_restricted_free_text_must_fit_entirely() -> None:
+    year = {"year": {"wildcard": True, "pattern": r"^\d{4}$"}}
+    tool = Tool("history", "", _noop, NoArgs, sentences=(Sentences("en", ("what happened in {year}",), year),))
+    assert matches_intent("What happened in 1969?", [tool], "en")
+    assert not matches_intent("What happened in Rome?", [tool], "en")
+    assert not matches_intent("What happened in 1969 in Rome?", [tool], "en")
