@@ -39,7 +39,7 @@ def test_the_command_refuses_to_run_with_a_foreign_floor(kind: str, tmp_path: Pa
             (source / name).symlink_to(ROOT / name)
     program = "from appliance.entry import main; main()"
     ended = subprocess.run(
-        [sys.executable, "-c", program, "--help"],
+        [sys.executable, "-S", "-c", program, "--help"],  # without an installed copy of ours beside it
         env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{source}"},
         cwd=tmp_path,
         capture_output=True,
