@@ -11,6 +11,7 @@ from typing import Protocol
 
 import structlog
 
+from agents.base import clock
 from agents.base.abort import Aborted, AbortToken
 from agents.base.errors import GloveError, GloveVoiceError
 from agents.base.scope import Scope
@@ -37,6 +38,12 @@ from audio.turns.engine import Committed
 log = structlog.get_logger(__name__)
 
 TOO_SLOW = "too slow"
+
+WATCH_S = 0.05
+"""How often the watch looks at a turn."""
+
+TOOL_PATIENCE = 4
+"""How many times longer than a model a running tool may be silent before the turn is given up."""
 
 
 class SpokenAgent(Protocol):
@@ -95,7 +102,7 @@ class Answering:
         tts: makes voices.
         host: is told what happens.
         cue_s: silence after a committed turn until a "still thinking" sound.
-        give_up_s: silence after a committed turn until an honest failure line.
+        give_up_s: silence until an honest failure line; while a tool runs, until a word of patience.
     """
 
     def __init__(
@@ -201,11 +208,7 @@ class Answering:
         return self._reply
 
     async def _run(self, text: str, reply: Reply, token: AbortToken, previous: asyncio.Task[None] | None) -> None:
-        loop = asyncio.get_running_loop()
-        timers = [
-            loop.call_later(self._cue_s, self._cue, reply),
-            loop.call_later(self._give_up_s, self._give_up, reply, token),
-        ]
+        watch = self._scope.spawn(self._watch(reply, token), "watch")
         try:
             if previous is not None:
                 await asyncio.wait([previous])
@@ -215,16 +218,33 @@ class Answering:
                 reply.sound(earcons.done(self._io.player.rate_hz))
             await self._speak_out(reply)
         finally:
-            for timer in timers:
-                timer.cancel()
+            watch.cancel()
+
+    async def _watch(self, reply: Reply, token: AbortToken) -> None:
+        """See to it that the user is not left in silence: a sound, a word of patience, an honest end."""
+        began, cued, patient = clock.now(), False, False
+        while not reply.void and not token.aborted:
+            await asyncio.sleep(WATCH_S)
+            if reply.audible and not self._io.player.idle:
+                reply.alive()
+            silent_s = clock.now() - max(began, reply.last_sign)
+            if not cued and not reply.audible and silent_s >= self._cue_s:
+                cued = True
+                reply.sound(earcons.thinking(self._io.player.rate_hz))
+            if reply.tools_open and silent_s >= self._give_up_s and not patient:
+                patient = True
+                reply.say(phrase("still_working", reply.language))
+            elif silent_s >= self._give_up_s * (TOOL_PATIENCE if reply.tools_open else 1):
+                self._report_fault(GloveVoiceError("ERR_TURN_TIMEOUT", "The answer took too long."))
+                reply.dismiss(phrase("too_slow", reply.language))
+                token.abort(TOO_SLOW)
 
     async def _ask(self, text: str, reply: Reply, token: AbortToken) -> None:
         self._agent.add_subscriber(reply)
         try:
             await self._agent.process_request(text, token, language=reply.language, heard_reports=True)
-        except Aborted:
-            if token.reason == TOO_SLOW and not reply.void:
-                reply.say(phrase("too_slow", reply.language))
+        except Aborted as outcome:
+            log.debug("turn aborted", reason=outcome.reason)
         except GloveError as fault:
             self._fail(reply, fault, failure_phrase(fault.code, reply.language))
         except Exception as fault:
@@ -266,15 +286,6 @@ class Answering:
             if report.reply_id:
                 await self._agent.report_heard(report.reply_id, report.text, report.complete)
         await reply.close()
-
-    def _cue(self, reply: Reply) -> None:
-        if not reply.void and not reply.audible:
-            reply.sound(earcons.thinking(self._io.player.rate_hz))
-
-    def _give_up(self, reply: Reply, token: AbortToken) -> None:
-        if not reply.void and not reply.parts:
-            self._report_fault(GloveVoiceError("ERR_TURN_TIMEOUT", "The answer took too long."))
-            token.abort(TOO_SLOW)
 
     def _report_fault(self, fault: Exception) -> None:
         code = fault.code if isinstance(fault, GloveError) else "ERR_VOICE"

@@ -17,6 +17,13 @@ _PHRASES: dict[str, dict[str, str]] = {
         "fr": "Désolé, cela prend trop de temps. Réessaie, s'il te plaît.",
         "ja": "すみません、時間がかかりすぎています。もう一度お願いします。",
     },
+    "still_working": {
+        "en": "I am still working on it.",
+        "de": "Ich bin noch dabei.",
+        "es": "Todavía estoy en ello.",
+        "fr": "J'y travaille encore.",
+        "ja": "まだ処理中です。",
+    },
     "unreachable": {
         "en": "Sorry, I cannot reach my language model right now.",
         "de": "Entschuldigung, ich erreiche mein Sprachmodell gerade nicht.",

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from agents.base import clock
 from agents.base.errors import GloveError, GloveVoiceError
 from agents.base.scope import Scope
 from agents.core.events import (
@@ -95,7 +96,9 @@ class Reply:
         self.language = language
         self.generation = player.next_generation()
         self.parts: list[Part] = []
+        self.tools_open = 0
         self.tools_done = 0
+        self.last_sign = clock.now()
         self.marks: dict[str, float] = {}
         self.fault: Exception | None = None
         self.void = False
@@ -107,6 +110,7 @@ class Reply:
         self._buffer = SentenceBuffer(language)
         self._speakable = Speakable(language)
         self._compacting = False
+        self._dismissed = False
         self._queued = 0
         self._pending: asyncio.Queue[Part | None] = asyncio.Queue()
         self._voice: TtsAdapter | None = None
@@ -117,10 +121,12 @@ class Reply:
 
     async def record(self, event: AgentEvent) -> None:
         """Take one event of the agent (the ``Subscriber`` contract)."""
+        self.alive()
         if isinstance(event, ToolUse | ToolUseResult):
+            self.tools_open += 1 if isinstance(event, ToolUse) else -1
             self.tools_done += isinstance(event, ToolUseResult)
             self._on_tool(event)
-        elif not self.void:
+        elif not self.void and not self._dismissed:
             self._record_text(event)
 
     def _record_text(self, event: AgentEvent) -> None:
@@ -139,6 +145,15 @@ class Reply:
                 self._end_part(event.text)
             case _:
                 pass
+
+    def alive(self) -> None:
+        """Something of the reply happens or is heard."""
+        self.last_sign = clock.now()
+
+    def dismiss(self, text: str) -> None:
+        """End the reply with ``text``: what the agent still has to say is not spoken."""
+        self._dismissed = True
+        self.say(text)
 
     def say(self, text: str) -> None:
         """Speak ``text``, which is no part of the conversation (a failure, an announcement)."""
@@ -181,8 +196,8 @@ class Reply:
 
     @property
     def audible(self) -> bool:
-        """Whether any sound of the reply was queued."""
-        return self._queued > 0
+        """Whether any words of the reply were queued as sound."""
+        return "sound" in self.marks
 
     @property
     def played(self) -> int:

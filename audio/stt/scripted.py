@@ -72,7 +72,7 @@ class ScriptedSegmentStt(SegmentStt):
 class ScriptedStreamingStt(StreamingStt):
     """A streaming recogniser that is told what to emit.
 
-    ``sent`` counts samples, ``flushes`` counts flushes; ``partial``, ``final``, ``fail`` and ``drop`` emit at once. With
+    ``sent`` counts samples, ``flushes`` flushes; ``partial``, ``final``, ``fail`` and ``drop`` emit at once. With
     ``finals`` given, each flush is answered by the next of them after ``latency_s``.
     """
 
