@@ -27,7 +27,7 @@ class Grammar:
         points: words for the decimal point.
         halves: word sequences that add one half to the number before them.
         mixed: single words with a fraction of their own.
-        hundreds: forms of one hundred that CLDR only uses inside larger numbers.
+        spellings: words that CLDR only uses inside larger numbers, and their values.
         compound: whether multipliers are written inside one word ("zweihundert").
     """
 
@@ -37,7 +37,7 @@ class Grammar:
     points: frozenset[str] = frozenset()
     halves: tuple[tuple[str, ...], ...] = ()
     mixed: dict[str, float] = field(default_factory=dict[str, float])
-    hundreds: tuple[str, ...] = ()
+    spellings: dict[str, int] = field(default_factory=dict[str, int])
     compound: bool = False
 
 
@@ -70,7 +70,7 @@ GRAMMARS: dict[str, Grammar] = {
         multipliers={"mil": 1000, "millón": 10**6, "millones": 10**6},
         points=frozenset({"coma", "punto"}),
         halves=(("y", "media"), ("y", "medio")),
-        hundreds=("ciento",),
+        spellings={"ciento": 100},
     ),
     "fr": Grammar(
         articles=frozenset({"un", "une"}),
@@ -78,6 +78,7 @@ GRAMMARS: dict[str, Grammar] = {
         joiners=frozenset({"et"}),
         points=frozenset({"virgule"}),
         halves=(("et", "demi"), ("et", "demie")),
+        spellings={"quatre vingt": 80},
     ),
     "it": Grammar(
         articles=frozenset({"un", "una", "uno"}),
@@ -92,7 +93,7 @@ GRAMMARS: dict[str, Grammar] = {
         joiners=frozenset({"e"}),
         points=frozenset({"vírgula"}),
         halves=(("e", "meia"), ("e", "meio")),
-        hundreds=("cento",),
+        spellings={"cento": 100},
     ),
 }
 
@@ -128,7 +129,7 @@ def number_table(language: str) -> dict[tuple[str, ...], int]:
             plain = words.replace("\u00ad", "").replace("-", " ").lower()
             for variant in (plain, plain.replace("ß", "ss")):
                 table.setdefault(tuple(variant.split()), value)
-    table.update({(word,): 100 for word in grammar(language).hundreds})
+    table.update({tuple(words.split()): value for words, value in grammar(language).spellings.items()})
     for article in grammar(language).articles:
         table.pop((article,), None)
     return table
@@ -171,6 +172,8 @@ def _whole(words: list[str], start: int, language: str, rules: Grammar) -> tuple
         after_multiplier = position > start and 0 < room < float("inf")
         skipped = 1 if after_multiplier and words[position : position + 1] and words[position] in rules.joiners else 0
         step = _step(words, position + skipped, language, rules)
+        if step is None and after_multiplier and words[position + skipped : position + skipped + 1]:
+            step = _counted_article(words[position + skipped], language, rules)
         if step is None:
             break
         value, taken, is_multiplier = step
@@ -208,6 +211,12 @@ def _step(words: list[str], position: int, language: str, rules: Grammar) -> tup
         if compound is not None:
             return float(compound), 1, False
     return None
+
+
+def _counted_article(word: str, language: str, rules: Grammar) -> tuple[float, int, bool] | None:
+    """One at the end of a larger number ("cent un"), for words that are both article and numeral."""
+    numeral = word in rules.articles and language != "en"
+    return (1.0, 1, False) if numeral else None
 
 
 def _compound(word: str, language: str, rules: Grammar) -> int | None:

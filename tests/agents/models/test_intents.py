@@ -187,7 +187,7 @@ async def test_complete_speaks_of_the_tools_last_offered() -> None:
 
 
 def test_a_new_set_of_tools_is_compiled_anew() -> None:
-    for index in range(30):
+    for index in range(12):
         tool = Tool("t", "", _noop, NoArgs, sentences=(Sentences("en", (f"say word{index}x",)),))
         assert matches_intent(f"say word{index}x", [tool], "en")
         assert not matches_intent(f"say word{index - 1}x", [tool], "en")

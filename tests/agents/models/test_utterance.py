@@ -55,13 +55,13 @@ def test_sentences_are_split_but_not_in_abbreviations() -> None:
 
 
 @settings(deadline=None)
-@given(st.integers(0, 999_999), st.sampled_from(["en", "de", "fr", "es"]))
+@given(st.integers(0, 999_999), st.sampled_from(["en", "de", "fr", "es", "pt"]))
 def test_every_number_spelled_out_is_read_back(value: int, language: str) -> None:
     from unicode_rbnf import RbnfEngine
 
     spelled = RbnfEngine.for_language(language).format_number(value).text_by_ruleset["spellout-numbering"]
     words = spelled.replace("\u00ad", "").replace("-", " ").lower().split()
-    if words[0] in {"un", "uno", "eins", "ein"} and len(words) == 1:
+    if words[0] in {"un", "uno", "um"} and len(words) == 1:
         return  # articles; templates decide
     assert parse_number(words, 0, language) == (value, len(words))
 
