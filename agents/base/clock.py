@@ -49,6 +49,11 @@ def cpu_seconds() -> float:
     return time.thread_time()
 
 
+def process_cpu_seconds() -> float:
+    """Processor seconds that all threads of the process have used together."""
+    return time.process_time()
+
+
 def blocking_sleep(seconds: float) -> None:
     """Sleep the calling thread for real. Only for worker threads and scripts, never on a loop."""
     time.sleep(seconds)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from agents.base.clock import perf_counter
+from agents.base.clock import process_cpu_seconds
 from agents.base.errors import GloveVoiceError
 from agents.base.weights import WeightsStore
 from audio.pcm import CAPTURE_RATE_HZ, Floats, Pcm, pcm_to_float
@@ -144,8 +144,11 @@ class WhisperStt(SegmentStt):
         return _joined(heard)
 
     def time_once(self) -> float:
-        """Real seconds that the work of a typical 3 s utterance takes; it is the same amount of work each time."""
-        started = perf_counter()
+        """Processor seconds of the work of a typical 3 s utterance; it is the same amount of work each time.
+
+        With one thread this is the time it takes on an idle machine, however busy this one is at the moment.
+        """
+        started = process_cpu_seconds()
         encoded = self._encode(np.zeros(3 * CAPTURE_RATE_HZ, np.float32), _LEAST_CONTEXT_S)
         prompt = self._text.prompt(self._primary)
         self._model.generate(
@@ -156,7 +159,7 @@ class WhisperStt(SegmentStt):
             suppress_blank=False,
             suppress_tokens=[self._text.end_of_text],
         )
-        return perf_counter() - started
+        return process_cpu_seconds() - started
 
     def close(self) -> None:
         """Release the model; calls under way finish. Idempotent."""
