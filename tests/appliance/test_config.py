@@ -15,6 +15,13 @@ from appliance.configfaults import nearest
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.fixture(autouse=True)
+def usual_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing here loads weights, so what the machine says about them would only be in the way."""
+    monkeypatch.delenv("GLOVE_WEIGHTS_DIR", raising=False)
+    monkeypatch.delenv("GLOVE_WEIGHTS_SOURCES", raising=False)
+
+
 def write(path: Path, text: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
@@ -25,9 +32,7 @@ def redemption(value: int) -> str:
     return f"[turns]\nredemption_ms = {value}\n"
 
 
-def test_without_any_source_the_embedded_defaults_are_in_force(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("GLOVE_WEIGHTS_DIR")
-    monkeypatch.delenv("GLOVE_WEIGHTS_SOURCES", raising=False)
+def test_without_any_source_the_embedded_defaults_are_in_force() -> None:
     loaded = configfile.load()
     assert loaded.config == GloveConfig()
     assert loaded.file is None
@@ -95,7 +100,6 @@ def test_environment_and_file_meet_in_one_section(monkeypatch: pytest.MonkeyPatc
 def test_weights_sources_have_a_short_name_too(
     variables: dict[str, str], expected: tuple[str, ...], origin: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("GLOVE_WEIGHTS_SOURCES", raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     loaded = configfile.load()
