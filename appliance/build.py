@@ -60,8 +60,13 @@ class Session:
             await self.mind.close()
 
 
-async def build_session(config: GloveConfig, room: AudioIO) -> Session:
+async def build_session(config: GloveConfig, room: AudioIO, *, lasting_timers: bool = True) -> Session:
     """Load the models of ``config`` and put a session together; nothing is heard before ``Session.start``.
+
+    Args:
+        config: which models, and how the session behaves.
+        room: where it takes place; the caller closes it if this raises.
+        lasting_timers: whether timers outlive the process.
 
     Raises:
         ConfigError: the configured model or voice cannot be used.
@@ -72,7 +77,7 @@ async def build_session(config: GloveConfig, room: AudioIO) -> Session:
     from appliance.parts import build_partials, build_recogniser, build_vad, build_voices
     from audio.voice import GloveVoice
 
-    mind = build_mind(config)
+    mind = build_mind(config, lasting_timers=lasting_timers)
     voices = build_voices(config)
     try:
         vad = build_vad(config) if config.turns.mode == "vad" else None

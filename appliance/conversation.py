@@ -62,7 +62,7 @@ async def talk(options: TalkOptions, config: GloveConfig) -> int:
     room.input_open = not options.say
     log, close_log = _event_log(options)
     try:
-        session = await build_session(config, room)
+        session = await build_session(config, room, lasting_timers=False)
     except BaseException:
         await room.close()
         close_log()

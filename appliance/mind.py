@@ -28,16 +28,21 @@ INSTRUCTIONS = (
 
 @dataclass(frozen=True)
 class Mind:
-    """An agent and what it keeps. ``timers`` emits ``TimerDue``; ``close`` gives everything back."""
+    """An agent and what it keeps. ``timers`` emits ``TimerDue``; ``close`` gives everything back.
+
+    ``timer_book`` is where the timers are stored: ``book``, or memory when they shall not outlive the session.
+    """
 
     agent: Glove
     store: StoreAdapter
     book: EverydayBook
     timers: TimerBook
+    timer_book: EverydayBook
 
     async def close(self) -> None:
         """Stop the timers (they stay stored) and close the files; idempotent."""
         await self.timers.close()
+        await self.timer_book.close()
         await self.book.close()
         await self.store.close()
 
@@ -52,8 +57,14 @@ def provider_in_force(config: GloveConfig, credentials: Credentials | None = Non
     return "none" if key is None else "anthropic"
 
 
-def build_mind(config: GloveConfig, credentials: Credentials | None = None) -> Mind:
+def build_mind(config: GloveConfig, credentials: Credentials | None = None, *, lasting_timers: bool = True) -> Mind:
     """Make the agent. Call it on a running loop; nothing is read from a disk or a network yet.
+
+    Args:
+        config: what kind of mind.
+        credentials: where keys come from.
+        lasting_timers: whether timers are stored; otherwise they end with the process, as they must where nothing can
+            ring afterwards.
 
     Raises:
         ConfigError: the configured model cannot be used (no key, a missing package).
@@ -68,12 +79,13 @@ def build_mind(config: GloveConfig, credentials: Credentials | None = None) -> M
     path = store_path(config)
     store = _store(path)
     book = EverydayBook(None if path is None else path.with_name(f"{path.stem}-everyday{path.suffix}"))
-    timers = TimerBook(book)
+    timer_book = book if lasting_timers else EverydayBook(None)
+    timers = TimerBook(timer_book)
     agent = Glove(model=model, system_prompt=config.model.system_prompt or INSTRUCTIONS, store=store)
     # A simulated provider stands for a model alone: a tool that answered first would spoil the measurement.
     for tool in () if provider == "simulated" else everyday_tools(book, timers):
         agent.fold(tool)
-    return Mind(agent.build(), store, book, timers)
+    return Mind(agent.build(), store, book, timers, timer_book)
 
 
 def build_model(config: GloveConfig, provider: str, credentials: Credentials | None = None) -> ModelAdapter:
