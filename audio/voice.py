@@ -90,7 +90,7 @@ class GloveVoice:
         io: the room.
         stt: recogniser of finals (segment or streaming).
         tts: makes voices.
-        vad: voice detector, required in ``vad`` mode.
+        vad: voice detector, required in ``vad`` mode unless the room brings its own.
         partials: a light segment recogniser for display and interruption evidence, or None.
         detector: says how long to wait after silence; rules when None.
         settings: behaviour.
@@ -110,13 +110,13 @@ class GloveVoice:
     ) -> None:
         self.events = Emitter()
         self.settings = settings or VoiceSettings()
-        if self.settings.turn_mode == "vad" and vad is None:
+        if self.settings.turn_mode == "vad" and vad is None and io.vad is None:
             raise ValueError("a voice detector is required for turn_mode 'vad'")
         self._agent = agent
         self._io = io
         self._stt = stt
         self._tts = tts
-        self._vad = vad if self.settings.turn_mode == "vad" else None
+        self._vad = (io.vad or vad) if self.settings.turn_mode == "vad" else None
         self._partials = partials
         self._detector = detector
         self._mode = Mode.IDLE
@@ -167,6 +167,8 @@ class GloveVoice:
         self._answering = Answering(self._agent, self._io, self._tts, self, settings.cue_s, settings.give_up_s)
         self._muted = settings.turn_mode == "manual" if settings.start_muted is None else settings.start_muted
         self._listen_to_player(self._answering)
+        engine = self._engine
+        self._io.pause_owner = lambda: engine.barge_in.paused
         try:
             await self._transcriber.open()
             await self._io.open(self._on_frame)
@@ -187,6 +189,7 @@ class GloveVoice:
             await self._answering.close()
         await self._io.close()
         self._io.player.on_started = self._io.player.on_drained = None
+        self._io.pause_owner = None
         if self._engine is not None:
             await self._engine.close()
         if self._transcriber is not None:
