@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from agents.base import clock
 from agents.core.messages import Message
@@ -18,8 +19,8 @@ class Context:
     async def messages(self) -> list[Message]:
         """What the model sees: from the last summary (inclusive) on, without what was never heard or was begun anew."""
         heard = [message for message in await self.store.get_visible_messages() if not unheard(message)]
-        following: list[Message | None] = [*heard[1:], None]
-        return [message for message, after in zip(heard, following, strict=True) if not continued(message, after)]
+        pairs = zip_longest(heard, heard[1:])
+        return [message for message, after in pairs if not continued(message, after)]
 
     async def append(self, messages: Sequence[Message]) -> None:
         """Add messages at the end, atomically, with the time of writing where it is not set."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
-from agents.core.messages import ToolCall, ToolResultData, TokenUsage
+from agents.core.messages import TokenUsage, ToolCall, ToolResultData
 
 
 @dataclass(frozen=True)

@@ -54,9 +54,9 @@ class ToolResultData(Shape):
     status: Literal["success", "error", "aborted"] = "success"
     data: Any = None
     message: str | None = None
-    renderData: Any = None  # noqa: N815 - wire name
+    renderData: Any = None
     summary: str | None = None
-    generateSummaryArgs: Any = None  # noqa: N815 - wire name
+    generateSummaryArgs: Any = None
     speech: str | None = None
 
 
@@ -120,7 +120,7 @@ class Task(Shape):
 
     id: str
     content: str
-    activeForm: str = ""  # noqa: N815 - wire name
+    activeForm: str = ""
     status: Literal["pending", "in_progress", "completed"] = "pending"
 
 

@@ -39,7 +39,7 @@ class AudioIO(ABC):
 
     Attributes:
         player: what is to be played.
-        vad: the room's own voice detector where it runs in a front end of its own; a session uses it instead of another.
+        vad: the room's own voice detector where it has a front end of its own; a session uses it instead of another.
         pause_owner: set by the session: whether it knows of a pause of the player and will end it. A front end that
             pauses the player by itself resumes it when nobody owns the pause.
     """

@@ -109,7 +109,7 @@ class RuleDetector:
     @staticmethod
     def _spelling(said: tuple[str, ...]) -> bool:
         """A run of single letters or digit groups ("0-0-7", "A B C"): the speaker is dictating and may go on."""
-        tail = said[-2:]
+        tail = list(said[-2:])
         spelled = all(_SPELLED.match(word) for word in tail)
         return spelled and (len(tail) > 1 or tail[-1].isdigit())
 
