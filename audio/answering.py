@@ -158,8 +158,12 @@ class Answering:
             GloveError: the voice failed.
         """
         reply = self._begin(language)
-        await self._speak_out(reply, text)
-        if isinstance(reply.fault, GloveError):
+        try:
+            await self._speak_out(reply, text)
+        finally:
+            if self._reply is reply:  # nobody waits for it any more
+                self.cut()
+        if reply.fault is not None:
             raise reply.fault
 
     def cut(self) -> None:
@@ -282,14 +286,15 @@ class Answering:
         await self._tidy(reply, reports)
 
     async def _tidy(self, reply: Reply, reports: list[HeardReport]) -> None:
-        for report in reports:
-            if report.reply_id:
-                await self._agent.report_heard(report.reply_id, report.text, report.complete)
-        await reply.close()
+        try:
+            for report in reports:
+                if report.reply_id:
+                    await self._agent.report_heard(report.reply_id, report.text, report.complete)
+        finally:
+            await reply.close()
 
-    def _report_fault(self, fault: Exception) -> None:
-        code = fault.code if isinstance(fault, GloveError) else "ERR_VOICE"
-        self._host.emit(VoiceFault(self._io.time_s, code, str(fault)))
+    def _report_fault(self, fault: GloveError) -> None:
+        self._host.emit(VoiceFault(self._io.time_s, fault.code, str(fault)))
 
     def _tool(self, event: ToolUse | ToolUseResult) -> None:
         if isinstance(event, ToolUse):

@@ -31,7 +31,16 @@ from audio.io.player import Player
 from audio.pcm import Pcm
 from audio.sentences import SentenceBuffer
 from audio.speakable import Speakable
-from audio.tts.base import AudioChunk, PieceDone, TtsAdapter, TtsDone, TtsFactory, TtsFault, WordTiming
+from audio.tts.base import (
+    AudioChunk,
+    PieceDone,
+    TtsAdapter,
+    TtsDone,
+    TtsFactory,
+    TtsFault,
+    WordTiming,
+    as_voice_error,
+)
 
 log = structlog.get_logger(__name__)
 
@@ -59,7 +68,7 @@ class Part:
     text: str = ""
     offset: int | None = None
     closed: bool = False
-    fault: Exception | None = None
+    fault: GloveError | None = None
 
 
 @dataclass(frozen=True)
@@ -100,7 +109,7 @@ class Reply:
         self.tools_done = 0
         self.last_sign = clock.now()
         self.marks: dict[str, float] = {}
-        self.fault: Exception | None = None
+        self.fault: GloveError | None = None
         self.void = False
         self._player = player
         self._voices = voices
@@ -242,9 +251,10 @@ class Reply:
         while (part := await self._pending.get()) is not None:
             try:
                 await self._speak(part)
-            except GloveError as fault:
-                log.warning("a voice failed", code=fault.code, error=fault.message)
-                part.fault = self.fault = fault
+            except Exception as fault:
+                error = as_voice_error(fault)
+                log.warning("a voice failed", code=error.code, error=error.message, exc_info=error is not fault)
+                part.fault = self.fault = error
                 self.sound(earcons.failed(self._player.rate_hz))
             finally:
                 voice, self._voice = self._voice, None
@@ -262,7 +272,8 @@ class Reply:
                 part.tracker.finish_piece(index)
                 continue
             if self._voice is None:
-                self._voice = await session.open(self._voices(part.language))
+                self._voice = self._voices(part.language)
+                await session.open(self._voice)
             await self._room_ahead()
             self._mark("sentence")
             await session.send(index, spoken)
@@ -306,7 +317,7 @@ class _PartVoice:
         self._alive = asyncio.Event()
         self._done = False
 
-    async def open(self, voice: TtsAdapter) -> TtsAdapter:
+    async def open(self, voice: TtsAdapter) -> None:
         self._voice = voice
         voice.events.on(AudioChunk, self._sound)
         voice.events.on(PieceDone, self._piece_done)
@@ -317,7 +328,6 @@ class _PartVoice:
                 await voice.open()
         except TimeoutError as fault:
             raise GloveVoiceError("ERR_TTS_CONNECTION", "The voice did not get ready in time.", cause=fault) from fault
-        return voice
 
     async def send(self, index: int, spoken: str) -> None:
         """Give a sentence to the voice; waits while it still has enough to do, so that a long text needs no room."""
@@ -346,12 +356,8 @@ class _PartVoice:
             raise GloveVoiceError("ERR_TTS_CONNECTION", "The voice fell silent.", cause=fault) from fault
 
     def _check(self) -> None:
-        fault = self._part.fault
-        if fault is None:
-            return
-        if isinstance(fault, GloveError):
-            raise fault
-        raise GloveVoiceError("ERR_TTS_SYNTHESIS", f"The voice failed: {fault}", cause=fault) from fault
+        if self._part.fault is not None:
+            raise self._part.fault
 
     def _sound(self, event: AudioChunk) -> None:
         assert self._voice is not None
@@ -379,6 +385,6 @@ class _PartVoice:
         self._alive.set()
 
     def _failed(self, event: TtsFault) -> None:
-        self._part.fault = event.error
+        self._part.fault = as_voice_error(event.error)
         self._done = True
         self._alive.set()

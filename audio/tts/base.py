@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from agents.base.emitter import Emitter
+from agents.base.errors import GloveError, GloveVoiceError
 from audio.pcm import Pcm
 
 
@@ -111,3 +112,10 @@ class TtsAdapter(ABC):
 
 TtsFactory = Callable[[str], TtsAdapter]
 """Makes an adapter for a language (BCP-47 primary tag)."""
+
+
+def as_voice_error(fault: Exception) -> GloveError:
+    """``fault`` as an error with a code: itself if it has one, else ``ERR_TTS_SYNTHESIS`` with ``fault`` behind it."""
+    if isinstance(fault, GloveError):
+        return fault
+    return GloveVoiceError("ERR_TTS_SYNTHESIS", f"The voice failed: {fault}", cause=fault)

@@ -9,11 +9,20 @@ from dataclasses import dataclass
 import structlog
 
 from agents.base.clock import now
-from agents.base.errors import GloveVoiceError, InputError
+from agents.base.errors import InputError
 from agents.base.scope import Scope
 from audio.pcm import Pcm, ms_to_samples
 from audio.sentences import SentenceBuffer
-from audio.tts.base import AudioChunk, PieceDone, TtsAdapter, TtsDone, TtsEvent, TtsFault, WordTiming
+from audio.tts.base import (
+    AudioChunk,
+    PieceDone,
+    TtsAdapter,
+    TtsDone,
+    TtsEvent,
+    TtsFault,
+    WordTiming,
+    as_voice_error,
+)
 
 log = structlog.get_logger(__name__)
 
@@ -138,7 +147,7 @@ class SentenceTts(TtsAdapter):
             self.emit(TtsDone())
         except Exception as fault:  # noqa: BLE001 - an engine may fail in any way; the session hears of it once
             log.warning("voice failed", voice=type(self).__name__, error=repr(fault))
-            self.emit(TtsFault(_as_voice_error(fault)))
+            self.emit(TtsFault(as_voice_error(fault)))
             self._open = False
 
     async def _emit_speech(self, piece: int, speech: Speech, offset: int) -> int:
@@ -175,9 +184,3 @@ def _parts(text: str) -> list[str]:
     parts = buffer.push(text)
     rest = buffer.flush()
     return [*parts, rest] if rest else parts
-
-
-def _as_voice_error(fault: Exception) -> GloveVoiceError:
-    if isinstance(fault, GloveVoiceError):
-        return fault
-    return GloveVoiceError("ERR_TTS_SYNTHESIS", f"The voice failed: {fault}", cause=fault)
