@@ -4,8 +4,9 @@ Usage: python benchmarks/speech_to_text.py [--audio DIR] [--models tiny.en,base]
 
 The recordings are the English clips of ``DIR/manifest.json``. Word errors are counted with Whisper's own English
 normaliser. Speed is a ratio within one run: each clip goes through ours and then through the stock recogniser with the
-same weights, int8, the same threads and a beam of 1, so that other load on the machine strikes both. Exits with 1 when
-a limit is missed.
+same weights, int8, the same threads and a beam of 1, so that other load on the machine strikes both; the better of two
+rounds counts. The limit is for the typical utterance, the median over the clips; the ratio of the total times, in which
+a few long clips weigh most, is printed beside it. Exits with 1 when a limit is missed.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from audio.stt.whisper import WhisperStt  # noqa: E402
 
 MOST_WER = 0.04
 LEAST_RATIO = 4.0
+ROUNDS = 2
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,9 @@ class Row:
         wer: word error rate, 0…1.
         median_ms: of one clip.
         rtf: seconds of computing per second of audio.
-        ratio: how many times faster than the stock recogniser of the same size, in total; None where there is none.
+        ratio: how many times faster than the stock recogniser of the same size on the median clip; None where there
+            is none.
+        total_ratio: the same for all clips together.
         is_judged: whether the limits apply.
     """
 
@@ -60,6 +64,7 @@ class Row:
     median_ms: float
     rtf: float
     ratio: float | None
+    total_ratio: float | None
     is_judged: bool
 
     @property
@@ -96,10 +101,15 @@ def compare(clips: list[Clip], recognisers: dict[str, Callable[[Pcm], str]]) -> 
     for recognise in recognisers.values():
         recognise(clips[0].pcm)
     for clip in clips:
-        for name, recognise in recognisers.items():
-            started = perf_counter()
-            texts[name].append(recognise(clip.pcm))
-            seconds[name].append(perf_counter() - started)
+        rounds: dict[str, list[float]] = {name: [] for name in recognisers}
+        for _ in range(ROUNDS):
+            for name, recognise in recognisers.items():
+                started = perf_counter()
+                text = recognise(clip.pcm)
+                rounds[name].append(perf_counter() - started)
+                texts[name] += [text] if len(rounds[name]) == 1 else []
+        for name, measured in rounds.items():
+            seconds[name].append(min(measured))
     return {name: (word_error_rate(clips, texts[name]), seconds[name]) for name in recognisers}
 
 
@@ -116,10 +126,9 @@ def whisper_rows(store: WeightsStore, clips: list[Clip], size: str, threads: int
         return "".join(segment.text for segment in segments)
 
     figures = compare(clips, {"ours": lambda pcm: ours.transcribe(pcm).text, "stock": recognise_stock})
-    ratio = sum(figures["stock"][1]) / sum(figures["ours"][1])
     return [
-        _row(f"Whisper {size}", clips, figures["ours"], ratio, is_judged=True),
-        _row(f"stock faster-whisper {size}", clips, figures["stock"], None, is_judged=False),
+        _row(f"Whisper {size}", clips, figures["ours"], figures["stock"][1]),
+        _row(f"stock faster-whisper {size}", clips, figures["stock"]),
     ]
 
 
@@ -127,25 +136,25 @@ def moonshine_rows(store: WeightsStore, clips: list[Clip], threads: int) -> list
     """Moonshine, which makes the partials."""
     moonshine = MoonshineStt.load(store, threads=threads)
     figures = compare(clips, {"ours": lambda pcm: moonshine.transcribe(pcm).text})
-    return [_row("Moonshine tiny-en (partials)", clips, figures["ours"], None, is_judged=False)]
+    return [_row("Moonshine tiny-en (partials)", clips, figures["ours"])]
 
 
-def _row(name: str, clips: list[Clip], figures: tuple[float, list[float]], ratio: float | None, is_judged: bool) -> Row:
+def _row(name: str, clips: list[Clip], figures: tuple[float, list[float]], stock_s: list[float] | None = None) -> Row:
+    """Figures of a recogniser, compared and judged if the times of a stock one are given."""
     wer, seconds = figures
     audio_s = sum(clip.pcm.size for clip in clips) / CAPTURE_RATE_HZ
-    return Row(name, wer, statistics.median(seconds) * 1000, sum(seconds) / audio_s, ratio, is_judged)
+    ratio = total_ratio = None
+    if stock_s is not None:
+        ratio = statistics.median(stock / ours for stock, ours in zip(stock_s, seconds, strict=True))
+        total_ratio = sum(stock_s) / sum(seconds)
+    median_ms = statistics.median(seconds) * 1000
+    return Row(name, wer, median_ms, sum(seconds) / audio_s, ratio, total_ratio, stock_s is not None)
 
 
 def print_rows(rows: list[Row], markdown: bool) -> None:
     """The figures as a table, with the limits."""
-    head = [
-        "recogniser",
-        f"WER (limit {MOST_WER:.0%})",
-        "ms per clip",
-        "RTF",
-        f"times stock (limit {LEAST_RATIO:g})",
-        "",
-    ]
+    head = ["recogniser", f"WER (limit {MOST_WER:.0%})", "ms per clip", "RTF"]
+    head += [f"times stock (limit {LEAST_RATIO:g})", "in total", ""]
     cells = [
         [
             row.name,
@@ -153,6 +162,7 @@ def print_rows(rows: list[Row], markdown: bool) -> None:
             f"{row.median_ms:.0f}",
             f"{row.rtf:.3f}",
             "" if row.ratio is None else f"{row.ratio:.1f}",
+            "" if row.total_ratio is None else f"{row.total_ratio:.1f}",
             ("met" if row.is_met else "MISSED") if row.is_judged else "",
         ]
         for row in rows

@@ -173,12 +173,12 @@ def test_the_context_follows_the_length(
     assert model.contexts_s == [context_s]
 
 
-def test_a_text_that_goes_in_circles_is_heard_again_in_full_context(
+def test_a_text_that_goes_in_circles_is_heard_again_in_twice_the_context(
     tiny: WhisperStt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = scripted(tiny, monkeypatch, ("ten of clubs " * 20, -0.1, 0.0), ("Ten of clubs.", -0.4, 0.0))
     assert tiny.transcribe(noise(1)).text == "Ten of clubs."
-    assert model.contexts_s == [10, 30]
+    assert model.contexts_s == [10, 20]
 
 
 def test_an_unlikely_text_is_heard_again_and_the_better_one_kept(
