@@ -25,11 +25,11 @@ import numpy as np
 REPO = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPO))
 
-from agents.base.clock import perf_counter  # noqa: E402
-from agents.base.weights import WeightsStore  # noqa: E402
-from audio.pcm import CAPTURE_RATE_HZ, Pcm, pcm_to_float  # noqa: E402
-from audio.stt.moonshine import MoonshineStt  # noqa: E402
-from audio.stt.whisper import WhisperStt  # noqa: E402
+from agents.base.clock import perf_counter
+from agents.base.weights import WeightsStore
+from audio.pcm import CAPTURE_RATE_HZ, Pcm, pcm_to_float
+from audio.stt.moonshine import MoonshineStt
+from audio.stt.whisper import WhisperStt
 
 MOST_WER = 0.04
 LEAST_RATIO = 4.0
