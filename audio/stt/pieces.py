@@ -21,7 +21,7 @@ def split_at_quiet(pcm: Pcm, longest_samples: int) -> list[Pcm]:
     """
     pieces: list[Pcm] = []
     while pcm.size > longest_samples:
-        cut = _quietest(pcm, round(longest_samples * _EARLIEST), longest_samples)
+        cut = quietest(pcm, round(longest_samples * _EARLIEST), longest_samples)
         pieces.append(pcm[:cut])
         pcm = pcm[cut:]
     return [*pieces, pcm] if pcm.size else pieces
@@ -32,8 +32,11 @@ def join_texts(texts: list[str], language: str) -> str:
     return ("" if language in _UNSPACED else " ").join(text for text in texts if text)
 
 
-def _quietest(pcm: Pcm, first: int, last: int) -> int:
-    """The sample between ``first`` and ``last`` around which 200 ms carry the least energy."""
+def quietest(pcm: Pcm, first: int, last: int) -> int:
+    """The sample of 16 kHz ``pcm`` between ``first`` and ``last`` around which 200 ms carry the least energy.
+
+    ``last`` if there are less than 200 ms between them.
+    """
     hops = (last - first) // _HOP_SAMPLES
     if hops < _QUIET_HOPS:
         return last

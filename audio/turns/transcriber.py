@@ -20,6 +20,7 @@ from agents.base.errors import GloveVoiceError
 from agents.base.scope import Scope
 from audio.pcm import CAPTURE_RATE_HZ, Pcm, silence
 from audio.stt.base import SegmentStt, StreamingStt, SttFault, SttFinal, SttPartial, Transcript
+from audio.stt.pieces import join_texts, quietest
 
 log = structlog.get_logger(__name__)
 
@@ -128,6 +129,7 @@ class SegmentTranscriber(Transcriber):
     def speculate(self) -> None:
         """See ``Transcriber``."""
         if self._speculation is None or self._speculation[0] != self._version:
+            self._drop_speculation()
             self._speculation = (self._version, self._scope.spawn(self._recognise(self._audio()), "final"))
 
     async def final(self) -> Transcript:
@@ -142,16 +144,19 @@ class SegmentTranscriber(Transcriber):
             raise GloveVoiceError(
                 "ERR_STT_TIMEOUT", f"Speech was not recognised within {self._timeout_s:g} s.", cause=fault
             ) from fault
-        text = " ".join(part.text for part in done if part.text)
-        return Transcript(text, done[-1].language, done[-1].score, done[-1].no_speech)
+        last = next((part for part in reversed(done) if part.text), done[-1])
+        text = join_texts([part.text for part in done], last.language)
+        return Transcript(text, last.language, last.score, last.no_speech)
 
     def clear(self) -> None:
         """See ``Transcriber``."""
         self._utterance += 1
         self._version += 1
         self._chunks, self._samples, self._total = [], 0, 0
+        for head in self._heads:
+            head.cancel()
         self._heads = []
-        self._speculation = None
+        self._drop_speculation()
         if self._partial_task is not None:
             self._partial_task.cancel()
             self._partial_task = None
@@ -163,6 +168,12 @@ class SegmentTranscriber(Transcriber):
         self._final_worker.shutdown(wait=False, cancel_futures=True)
         self._partial_worker.shutdown(wait=False, cancel_futures=True)
 
+    def _drop_speculation(self) -> None:
+        """Nobody needs it any more: what has not begun yet must not keep the recogniser from what counts."""
+        if self._speculation is not None:
+            self._speculation[1].cancel()
+            self._speculation = None
+
     def _audio(self) -> Pcm:
         if len(self._chunks) > 1:
             self._chunks = [np.concatenate(self._chunks)]
@@ -173,7 +184,7 @@ class SegmentTranscriber(Transcriber):
         cut = quietest(audio, audio.size * 3 // 5, audio.size - CAPTURE_RATE_HZ // 2)
         self._heads.append(self._scope.spawn(self._recognise(audio[:cut]), "head"))
         self._chunks, self._samples = [audio[cut:]], audio.size - cut
-        self._speculation = None
+        self._speculation = None  # not cancelled: a decision may be waiting for it
 
     async def _recognise(self, audio: Pcm) -> Transcript:
         if audio.size == 0:
@@ -205,21 +216,13 @@ class SegmentTranscriber(Transcriber):
                 log.warning("partial failed", error=repr(fault))
                 part = Transcript("")
             if utterance == self._utterance and part.text and self.on_partial is not None:
-                heads = [head.result().text for head in self._heads if head.done() and not head.cancelled()]
-                self.on_partial(" ".join([*heads, part.text]))
+                heads = [head.result().text for head in self._heads if _has_result(head)]
+                self.on_partial(join_texts([*heads, part.text], part.language))
             pause = max(self._interval_s, 2 * (clock.now() - started))
 
 
-def quietest(audio: Pcm, low: int, high: int, window: int = CAPTURE_RATE_HZ // 5) -> int:
-    """The middle of the quietest ``window`` samples of ``audio`` between ``low`` and ``high`` (sample indexes)."""
-    step = CAPTURE_RATE_HZ // 50
-    energy = np.abs(audio[low:high].astype(np.int32))
-    if energy.size <= window:
-        return high
-    sums = np.concatenate(([0], np.cumsum(energy, dtype=np.int64)))
-    starts = np.arange(0, energy.size - window, step)
-    best = int(starts[int(np.argmin(sums[starts + window] - sums[starts]))])
-    return low + best + window // 2
+def _has_result(task: asyncio.Task[Transcript]) -> bool:
+    return task.done() and not task.cancelled() and task.exception() is None
 
 
 class StreamingTranscriber(Transcriber):
@@ -284,7 +287,7 @@ class StreamingTranscriber(Transcriber):
             if self._stt.current_partial:
                 self._texts.append(self._stt.current_partial)
             self._arrived.set()
-        return Transcript(" ".join(self._texts), self._language)
+        return Transcript(join_texts(self._texts, self._language), self._language)
 
     def clear(self) -> None:
         """See ``Transcriber``."""
@@ -301,7 +304,7 @@ class StreamingTranscriber(Transcriber):
 
     def _partial(self, event: SttPartial) -> None:
         if self.on_partial is not None and event.text:
-            self.on_partial(" ".join([*self._texts, event.text]))
+            self.on_partial(join_texts([*self._texts, event.text], self._language))
 
     def _final(self, event: SttFinal) -> None:
         text = event.text.strip() or self._stt.current_partial

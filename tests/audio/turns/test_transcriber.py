@@ -1,0 +1,104 @@
+"""The text of an utterance: in pieces when it is long, and without work that nobody needs any more."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from agents.base.errors import GloveVoiceError
+from audio.pcm import CAPTURE_RATE_HZ, Pcm
+from audio.stt.base import SegmentStt, Transcript
+from audio.turns.transcriber import SegmentTranscriber
+
+
+class Hearing(SegmentStt):
+    """Recognises with a function of the audio."""
+
+    def __init__(self, hear: Callable[[Pcm], Transcript]) -> None:
+        self._hear = hear
+        self.calls: list[int] = []
+
+    def transcribe(self, pcm: Pcm, language: str | None = None) -> Transcript:
+        self.calls.append(pcm.size)
+        return self._hear(pcm)
+
+
+def sound(seconds: float, level: int = 1000) -> Pcm:
+    return np.full(round(seconds * CAPTURE_RATE_HZ), level, np.int16)
+
+
+def feed(transcriber: SegmentTranscriber, seconds: float, level: int = 1000) -> None:
+    for _ in range(round(seconds * 100)):
+        transcriber.append(sound(0.01, level))
+
+
+async def test_a_long_utterance_is_cut_in_its_pause() -> None:
+    stt = Hearing(lambda _: Transcript("word", "en"))
+    transcriber = SegmentTranscriber(stt)
+    feed(transcriber, 18)
+    feed(transcriber, 0.4, level=0)
+    feed(transcriber, 7)
+    assert (await transcriber.final()).text == "word word"
+    assert 18.0 <= stt.calls[0] / CAPTURE_RATE_HZ <= 18.4
+    assert sum(stt.calls) == round(25.4 * CAPTURE_RATE_HZ)
+    await transcriber.close()
+
+
+async def test_pieces_are_joined_as_their_language_is_written() -> None:
+    transcriber = SegmentTranscriber(Hearing(lambda _: Transcript("今日は", "ja")))
+    feed(transcriber, 26)
+    assert (await transcriber.final()).text == "今日は今日は"
+    await transcriber.close()
+
+
+async def test_silence_at_the_end_does_not_change_the_language() -> None:
+    transcriber = SegmentTranscriber(
+        Hearing(lambda pcm: Transcript("Guten Tag", "de") if pcm.any() else Transcript(""))
+    )
+    feed(transcriber, 14)
+    feed(transcriber, 12, level=0)
+    heard = await transcriber.final()
+    assert (heard.text, heard.language) == ("Guten Tag", "de")
+    await transcriber.close()
+
+
+@pytest.mark.realtime
+async def test_a_slow_recogniser_is_not_asked_for_what_has_been_superseded() -> None:
+    going = threading.Event()
+
+    def slowly(_: Pcm) -> Transcript:
+        going.wait(5)
+        return Transcript("all of it")
+
+    stt = Hearing(slowly)
+    transcriber = SegmentTranscriber(stt)
+    for _ in range(6):
+        feed(transcriber, 0.5)
+        transcriber.voiced()
+        transcriber.speculate()
+        await asyncio.sleep(0.01)
+    final = asyncio.create_task(transcriber.final())
+    await asyncio.sleep(0)
+    going.set()
+    assert (await final).text == "all of it"
+    assert [size / CAPTURE_RATE_HZ for size in stt.calls] == [0.5, 3.0]
+    await transcriber.close()
+
+
+async def test_partials_go_on_when_a_piece_could_not_be_recognised() -> None:
+    def failing(_: Pcm) -> Transcript:
+        raise GloveVoiceError("ERR_STT_FAILED", "No.")
+
+    transcriber = SegmentTranscriber(Hearing(failing), Hearing(lambda _: Transcript("still here")))
+    shown: list[str] = []
+    transcriber.on_partial = shown.append
+    feed(transcriber, 25)
+    for _ in range(3):
+        transcriber.voiced()
+        await asyncio.sleep(1.0)
+    assert shown and set(shown) == {"still here"}
+    await transcriber.close()
