@@ -1,103 +1,165 @@
-"""Composes a voice session from a configuration and a room."""
+"""Loads the parts of a configuration once, and composes sessions of them for any number of rooms."""
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import structlog
+
 from agents.base.clock import infer
+from agents.base.errors import GloveError
 
 if TYPE_CHECKING:
     from agents.models.intents import IntentFirst
-    from appliance.alerts import Alerts
     from appliance.config import GloveConfig
+    from appliance.conversations import RoomAgent
     from appliance.mind import Mind
     from audio.io.base import AudioIO
+    from audio.stt.base import SegmentStt
     from audio.tts.base import TtsFactory
     from audio.turns.hold import TurnDetector
+    from audio.vad.base import VadAdapter
     from audio.voice import GloveVoice, VoiceSettings
 
+log = structlog.get_logger(__name__)
+
 LOADING_COST_S = 1.0
-"""Declared time of loading all models, on the virtual clock."""
+"""Declared time of loading one model, on the virtual clock."""
 
 
 @dataclass(frozen=True)
 class Session:
-    """A voice in a room and the mind behind it.
+    """A voice in a room and the agent behind it.
 
     Attributes:
         voice: the session itself.
-        mind: agent, store, timers.
-        voices: makes the voices that the session speaks with.
-        alerts: rings timers.
-        language: BCP-47 primary tag spoken before anything was heard.
+        agent: answers in it.
+        room: where it takes place; the session does not own it.
     """
 
     voice: GloveVoice
-    mind: Mind
-    voices: TtsFactory
-    alerts: Alerts
-    language: str
+    agent: RoomAgent
+    room: AudioIO
 
     async def start(self) -> None:
-        """Load what the first answer needs, run the timers, then open the room and listen.
-
-        Raises:
-            GloveError: a part could not be opened.
-        """
-        await _warm(self.mind)
-        await _warm_voice(self.voices, self.language)
-        await self.mind.timers.start()
+        """Open the room and listen. Raises ``GloveError`` when something could not be opened."""
         await self.voice.start()
-        self.alerts.start()
 
     async def close(self) -> None:
-        """Stop listening and close what the mind keeps; idempotent."""
-        await self.alerts.close()
+        """Stop listening, let what was heard reach the record, and close the record; idempotent."""
         try:
             await self.voice.stop()
         finally:
-            await self.mind.close()
+            await self.agent.close()
 
 
-async def build_session(config: GloveConfig, room: AudioIO, *, lasting_timers: bool = True) -> Session:
-    """Load the models of ``config`` and put a session together; nothing is heard before ``Session.start``.
+@dataclass(frozen=True)
+class Parts:
+    """What all sessions of a process share: loaded models, tools, and what they keep.
+
+    Attributes:
+        config: how they were made.
+        mind: model, tools, timers.
+        stt: recogniser of finals.
+        partials: recogniser of what is being said, or None.
+        voices: makes voices.
+    """
+
+    config: GloveConfig
+    mind: Mind
+    stt: SegmentStt
+    partials: SegmentStt | None
+    voices: TtsFactory
+
+    @property
+    def language(self) -> str:
+        """BCP-47 primary tag spoken before anything was heard."""
+        return self.config.speech.default_language
+
+    def vad(self) -> VadAdapter:
+        """A voice detector for one stream of sound. Raises ``GloveError`` when its weights are missing."""
+        from appliance.parts import build_vad
+
+        return build_vad(self.config)
+
+    async def session(self, room: AudioIO, *, name: str = "", conversation_id: str | None = None) -> Session:
+        """A session for ``room``; nothing is heard before ``Session.start``.
+
+        Args:
+            room: where it takes place; the caller closes it if this raises.
+            name: of the room, kept with its conversations. A named room goes on with its last conversation if that
+                was not over when the process ended.
+            conversation_id: the conversation to go on with, instead.
+
+        Raises:
+            GloveError: weights are missing or cannot be loaded.
+        """
+        from appliance.conversations import RoomAgent
+        from audio.voice import GloveVoice
+
+        idle_s = self.config.conversation.idle_s
+        conversation_id = conversation_id or await self._unfinished(name, idle_s)
+        agent = RoomAgent(self.mind, idle_s=idle_s, name=name, conversation_id=conversation_id)
+        needs_vad = self.config.turns.mode == "vad" and room.vad is None
+        voice = GloveVoice(
+            agent,
+            room,
+            stt=self.stt,
+            tts=self.voices,
+            vad=await infer(self.vad, cost_s=0.0) if needs_vad else None,
+            partials=self.partials,
+            detector=turn_detector(self.config, self.mind),
+            settings=voice_settings(self.config),
+        )
+        return Session(voice, agent, room)
+
+    async def close(self) -> None:
+        """Stop the timers (they stay stored) and close what the tools keep; idempotent."""
+        await self.mind.close()
+
+    async def _unfinished(self, name: str, idle_s: float) -> str | None:
+        from appliance.conversations import latest_conversation
+
+        if not name:
+            return None
+        try:
+            return await latest_conversation(self.mind.path, name, idle_s)
+        except GloveError as fault:
+            log.error("earlier conversations cannot be read", code=fault.code, error=fault.message)
+            return None
+
+
+async def load_parts(config: GloveConfig, *, lasting_timers: bool = True) -> Parts:
+    """Load the models of ``config``, off the loop, and start the timers: afterwards a first answer waits for nothing.
 
     Args:
-        config: which models, and how the session behaves.
-        room: where it takes place; the caller closes it if this raises.
+        config: which models.
         lasting_timers: whether timers outlive the process.
 
     Raises:
         ConfigError: the configured model or voice cannot be used.
         GloveError: weights are missing or cannot be loaded.
     """
-    from appliance.alerts import Alerts
     from appliance.mind import build_mind
-    from appliance.parts import build_partials, build_recogniser, build_vad, build_voices
-    from audio.voice import GloveVoice
+    from appliance.parts import build_partials, build_recogniser, build_voices
 
     mind = build_mind(config, lasting_timers=lasting_timers)
-    voices = build_voices(config)
     try:
-        vad = build_vad(config) if config.turns.mode == "vad" else None
-        stt = await infer(lambda: build_recogniser(config), cost_s=LOADING_COST_S)
-        partials = await infer(lambda: build_partials(config), cost_s=LOADING_COST_S)
-        voice = GloveVoice(
-            mind.agent,
-            room,
-            stt=stt,
-            tts=voices,
-            vad=vad,
-            partials=partials,
-            detector=turn_detector(config, mind),
-            settings=voice_settings(config),
+        voices = build_voices(config)
+        loading = asyncio.gather(
+            infer(lambda: build_recogniser(config), cost_s=LOADING_COST_S),
+            infer(lambda: build_partials(config), cost_s=LOADING_COST_S),
+            _warm_intents(mind),
+            _warm_voice(voices, config.speech.default_language),
         )
+        stt, partials, _, _ = await loading
+        await mind.timers.start()
     except BaseException:
         await mind.close()
         raise
-    language = config.speech.default_language
-    return Session(voice, mind, voices, Alerts(voice, mind.timers, language), language)
+    return Parts(config, mind, stt, partials, voices)
 
 
 def voice_settings(config: GloveConfig) -> VoiceSettings:
@@ -133,11 +195,11 @@ def turn_detector(config: GloveConfig, mind: Mind) -> TurnDetector:
     return CommandDetector(rules, intents.complete, turns.command_hold_ms)
 
 
-async def _warm(mind: Mind) -> None:
+async def _warm_intents(mind: Mind) -> None:
     """Compile the sentences before somebody waits for them."""
     intents = _intents(mind)
     if intents is not None:
-        await infer(lambda: intents.warm(mind.agent.tools), cost_s=0.1)
+        await infer(lambda: intents.warm(mind.tools), cost_s=0.1)
 
 
 async def _warm_voice(voices: TtsFactory, language: str) -> None:
@@ -150,5 +212,4 @@ async def _warm_voice(voices: TtsFactory, language: str) -> None:
 def _intents(mind: Mind) -> IntentFirst | None:
     from agents.models.intents import IntentFirst
 
-    model = mind.agent.model
-    return model if isinstance(model, IntentFirst) else None
+    return mind.model if isinstance(mind.model, IntentFirst) else None

@@ -101,6 +101,49 @@ class ModelConfig(Section):
         return value
 
 
+class DeviceConfig(Section):
+    """The microphone and the speaker of this machine."""
+
+    enabled: bool = Field(default=True, description="Whether glove run listens and speaks through them.")
+    input: str = Field(default="default", description="Microphone: default, or a part of its name.")
+    output: str = Field(default="default", description="Speaker: default, or a part of its name.")
+    echo: Literal["auto", "aec", "half-duplex", "off"] = Field(
+        default="auto", description="How the appliance avoids hearing itself; auto measures whether cancelling works."
+    )
+
+
+class WakeConfig(Section):
+    """When the microphone of this machine counts."""
+
+    mode: Literal["wake", "open", "ptt"] = Field(
+        default="wake",
+        description="wake waits for the wake word; open always listens; ptt only while glove ptt is down.",
+    )
+    word: Literal["hey_jarvis", "okay_nabu", "alexa", "hey_mycroft"] = Field(
+        default="hey_jarvis", description="The wake word."
+    )
+    follow_up_s: float = Field(
+        default=6.0, ge=0, le=60, description="Seconds after an answer in which no wake word is needed."
+    )
+
+
+class PageConfig(Section):
+    """The page in a browser."""
+
+    enabled: bool = Field(default=True, description="Whether glove run serves it.")
+    host: str = Field(default="127.0.0.1", min_length=1, description="Address to listen on; loopback unless changed.")
+    port: int = Field(default=8765, ge=1, le=65_535, description="Port to listen on.")
+
+
+class ConversationConfig(Section):
+    """When a conversation is over."""
+
+    idle_s: float = Field(
+        default=300.0, ge=10, le=86_400, description="Seconds of silence after which the next turn begins a new one."
+    )
+    greeting: bool = Field(default=True, description="Whether glove run says that it listens once it does.")
+
+
 class StoreConfig(Section):
     """Where conversations, lists and timers are kept."""
 
@@ -157,6 +200,10 @@ class GloveConfig(BaseSettings):
     speech: SpeechConfig = SpeechConfig()
     turns: TurnsConfig = TurnsConfig()
     model: ModelConfig = ModelConfig()
+    device: DeviceConfig = DeviceConfig()
+    wake: WakeConfig = WakeConfig()
+    page: PageConfig = PageConfig()
+    conversation: ConversationConfig = ConversationConfig()
     store: StoreConfig = StoreConfig()
     weights: WeightsConfig = WeightsConfig()
     simulated: SimulatedConfig = SimulatedConfig()

@@ -10,7 +10,8 @@ from typing import IO, Any
 
 from agents.base import clock
 from agents.base.errors import GloveError
-from appliance.build import Session, build_session
+from appliance.alerts import Alerts
+from appliance.build import Session, load_parts
 from appliance.config import GloveConfig
 from appliance.talk import STREAM, TalkOptions
 from audio.events import VoiceEvent
@@ -62,17 +63,22 @@ async def talk(options: TalkOptions, config: GloveConfig) -> int:
     room.input_open = not options.say
     log, close_log = _event_log(options)
     try:
-        session = await build_session(config, room, lasting_timers=False)
-    except BaseException:
-        await room.close()
-        close_log()
-        raise
-    session.voice.events.on(VoiceEvent, log.write)
-    try:
-        await session.start()
-        await _converse(options, session, room)
+        # Nothing can ring once the file has ended.
+        parts = await load_parts(config, lasting_timers=False)
+        try:
+            session = await parts.session(room)
+            session.voice.events.on(VoiceEvent, log.write)
+            alerts = Alerts(session.voice, parts.mind.timers, parts.language)
+            try:
+                await session.start()
+                alerts.start()
+                await _converse(options, session, room)
+            finally:
+                await alerts.close()
+                await session.close()
+        finally:
+            await parts.close()
     finally:
-        await session.close()
         await room.close()
         close_log()
     if room.failed is not None and room.failed.code != "ERR_PIPE_CLOSED":

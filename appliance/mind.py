@@ -1,16 +1,19 @@
-"""The mind of a configuration: model, store, everyday tools, and the agent they make."""
+"""The mind of a configuration: model, everyday tools, and the agents they make."""
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from agents.base.credentials import Credentials
+    from agents.core.display import DisplayManager
     from agents.core.glove import Glove
     from agents.core.model import ModelAdapter
     from agents.core.store import StoreAdapter
+    from agents.core.tool import Tool
     from agents.everyday.book import EverydayBook
     from agents.everyday.timers import TimerBook
     from appliance.config import GloveConfig
@@ -28,23 +31,58 @@ INSTRUCTIONS = (
 
 @dataclass(frozen=True)
 class Mind:
-    """An agent and what it keeps. ``timers`` emits ``TimerDue``; ``close`` gives everything back.
+    """What all conversations of a process share: the model, the tools and what they keep.
 
-    ``timer_book`` is where the timers are stored: ``book``, or memory when they shall not outlive the session.
+    Attributes:
+        model: answers.
+        tools: what every agent is given.
+        book: lists and notes.
+        timers: runs timers and emits ``TimerDue``.
+        timer_book: where timers are stored: ``book``, or memory when they shall not outlive the process.
+        path: the file of conversations, or None for memory.
+        instructions: the model's system prompt.
     """
 
-    agent: Glove
-    store: StoreAdapter
+    model: ModelAdapter
+    tools: tuple[Tool[Any], ...]
     book: EverydayBook
     timers: TimerBook
     timer_book: EverydayBook
+    path: Path | None
+    instructions: str
+
+    def agent(
+        self,
+        conversation_id: str | None = None,
+        *,
+        display: DisplayManager | None = None,
+        store: StoreAdapter | None = None,
+    ) -> Glove:
+        """An agent with the shared model and tools, and a record of its own; close its ``store`` when it is done.
+
+        Args:
+            conversation_id: the record to go on with, or the name of a new one; generated when None.
+            display: where its questions and cards go; a stack of its own when None.
+            store: the record itself, instead of one in ``path``.
+        """
+        from agents.core.glove import Glove
+
+        record = store or conversation_store(self.path, conversation_id or new_conversation_id())
+        glove = Glove(model=self.model, system_prompt=self.instructions, store=record, display=display)
+        for tool in self.tools:
+            glove.fold(tool)
+        return glove.build()
 
     async def close(self) -> None:
         """Stop the timers (they stay stored) and close the files; idempotent."""
         await self.timers.close()
         await self.timer_book.close()
         await self.book.close()
-        await self.store.close()
+
+
+def new_conversation_id() -> str:
+    """A fresh name for a conversation."""
+    return f"conversation_{uuid.uuid4().hex}"
 
 
 def provider_in_force(config: GloveConfig, credentials: Credentials | None = None) -> str:
@@ -58,7 +96,7 @@ def provider_in_force(config: GloveConfig, credentials: Credentials | None = Non
 
 
 def build_mind(config: GloveConfig, credentials: Credentials | None = None, *, lasting_timers: bool = True) -> Mind:
-    """Make the agent. Call it on a running loop; nothing is read from a disk or a network yet.
+    """Make what conversations share. Call it on a running loop; nothing is read from a disk or a network yet.
 
     Args:
         config: what kind of mind.
@@ -69,7 +107,6 @@ def build_mind(config: GloveConfig, credentials: Credentials | None = None, *, l
     Raises:
         ConfigError: the configured model cannot be used (no key, a missing package).
     """
-    from agents.core.glove import Glove
     from agents.everyday import everyday_tools
     from agents.everyday.book import EverydayBook
     from agents.everyday.timers import TimerBook
@@ -77,15 +114,12 @@ def build_mind(config: GloveConfig, credentials: Credentials | None = None, *, l
     provider = provider_in_force(config, credentials)
     model = build_model(config, provider, credentials)
     path = store_path(config)
-    store = _store(path)
     book = EverydayBook(None if path is None else path.with_name(f"{path.stem}-everyday{path.suffix}"))
     timer_book = book if lasting_timers else EverydayBook(None)
     timers = TimerBook(timer_book)
-    agent = Glove(model=model, system_prompt=config.model.system_prompt or INSTRUCTIONS, store=store)
     # A simulated provider stands for a model alone: a tool that answered first would spoil the measurement.
-    for tool in () if provider == "simulated" else everyday_tools(book, timers):
-        agent.fold(tool)
-    return Mind(agent.build(), store, book, timers, timer_book)
+    tools = () if provider == "simulated" else tuple(everyday_tools(book, timers))
+    return Mind(model, tools, book, timers, timer_book, path, config.model.system_prompt or INSTRUCTIONS)
 
 
 def build_model(config: GloveConfig, provider: str, credentials: Credentials | None = None) -> ModelAdapter:
@@ -120,14 +154,15 @@ def store_path(config: GloveConfig) -> Path | None:
     return Path(config.store.path).expanduser()
 
 
-def _store(path: Path | None) -> StoreAdapter:
+def conversation_store(path: Path | None, conversation_id: str) -> StoreAdapter:
+    """The record of one conversation in the file ``path``, or in memory."""
     if path is None:
         from agents.stores.memory import MemoryStore
 
-        return MemoryStore()
+        return MemoryStore(conversation_id)
     from agents.stores.sqlite import SqliteStore
 
-    return SqliteStore(path)
+    return SqliteStore(path, conversation_id)
 
 
 def _anthropic(config: GloveConfig, credentials: Credentials | None) -> ModelAdapter:

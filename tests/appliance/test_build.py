@@ -61,7 +61,7 @@ def test_a_configured_model_without_its_key_says_where_to_put_it() -> None:
 async def test_the_everyday_tools_come_with_the_agent_but_not_with_a_simulated_model() -> None:
     for provider, has_tools in (("none", True), ("simulated", False)):
         mind = build_mind(config(model={"provider": provider}), credentials())
-        names = {tool.name for tool in mind.agent.tools}
+        names = {tool.name for tool in mind.agent().tools}
         assert ({"get_time", "set_timer", "calculate"} <= names) == has_tools
         assert bool(names) == has_tools
         await mind.close()
@@ -154,8 +154,8 @@ async def test_holds_reach_the_detector() -> None:
         }
     )
     mind = build_mind(chosen, credentials())
-    assert isinstance(mind.agent.model, IntentFirst)
-    mind.agent.model.warm(mind.agent.tools)
+    assert isinstance(mind.model, IntentFirst)
+    mind.model.warm(mind.tools)
     detector = turn_detector(chosen, mind)
     said = ["What time is it?", "Is the sky blue?", "The sky is blue.", "The sky is", "0 0 7"]
     assert [detector.decide(text, "en").ms for text in said] == [1, 2, 3, 4, 5]

@@ -1,0 +1,287 @@
+"""The agent of a room: one conversation after another, each with a record of its own.
+
+A conversation ends when nobody has spoken for a while; the next turn begins a new one with the same model and tools.
+A record that cannot be written (a full disk) is continued in memory, so that the appliance goes on answering, and is
+caught up with when the disk allows it again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import structlog
+
+from agents.base.abort import Aborted, AbortToken
+from agents.base.clock import now, wall
+from agents.base.emitter import Emitter
+from agents.base.errors import GloveError
+from agents.core.display import DisplayManager
+from agents.core.messages import Message, TokenUsage, new_reply_id
+from appliance.mind import new_conversation_id
+
+if TYPE_CHECKING:
+    from agents.core.events import Subscriber
+    from agents.core.glove import Glove
+    from agents.core.store import StoreAdapter
+    from appliance.mind import Mind
+
+log = structlog.get_logger(__name__)
+
+COMPACT_AFTER_S = 20.0
+"""Silence after which a conversation that has grown long is summarised, in seconds."""
+
+
+@dataclass(frozen=True)
+class ConversationBegan:
+    """A room has begun a conversation (or goes on with one of an earlier process)."""
+
+    id: str
+
+
+@dataclass(frozen=True)
+class ConversationEnded:
+    """A conversation is over; its record stays."""
+
+    id: str
+
+
+class RoomAgent:
+    """What a voice session talks to (``SpokenAgent``); the agent behind it changes with the conversation.
+
+    Args:
+        mind: makes agents.
+        idle_s: seconds without a turn after which the conversation is over.
+        name: kept with each record, so that the room finds it again after a restart.
+        conversation_id: the record to go on with; a new one when None.
+    """
+
+    def __init__(self, mind: Mind, *, idle_s: float, name: str = "", conversation_id: str | None = None) -> None:
+        self.events = Emitter()
+        self.display = DisplayManager()
+        self.store_fault: GloveError | None = None
+        self._mind = mind
+        self._idle_s = idle_s
+        self._name = name
+        self._resumed = conversation_id
+        self._glove: Glove | None = None
+        self._subscribers: list[Subscriber] = []
+        self._used = now()
+        self._busy = 0
+        self._lock = asyncio.Lock()
+        self._compacting: AbortToken | None = None
+        self._unkept = 0
+
+    @property
+    def conversation_id(self) -> str | None:
+        """The conversation that goes on, or None between two."""
+        return self._glove.store.identifier if self._glove is not None else self._resumed
+
+    @property
+    def store(self) -> StoreAdapter | None:
+        """The record of the conversation that goes on, or None between two."""
+        return self._glove.store if self._glove is not None else None
+
+    @property
+    def idle_for_s(self) -> float:
+        """Seconds since the last turn ended; 0 while one runs."""
+        return 0.0 if self._busy else now() - self._used
+
+    async def history(self, turns: int = 20) -> list[tuple[str, str]]:
+        """The last ``turns`` exchanges of the conversation that goes on: (``user`` or ``agent``, text)."""
+        async with self._lock:
+            if self._glove is None and self._resumed is None:
+                return []
+            store = (await self._open()).store
+        return said(await store.get_visible_messages())[-2 * turns :]
+
+    # -- what a voice session asks for
+
+    async def process_request(
+        self, request: str, abort: AbortToken | None = None, *, language: str | None = None, heard_reports: bool = False
+    ) -> Message:
+        """Answer one turn, in a new conversation if the last one is over. Raises as ``Glove.process_request``."""
+        self._busy += 1
+        try:
+            if self._compacting is not None:
+                self._compacting.abort("somebody speaks")
+            async with self._lock:
+                if self._glove is not None and self._busy == 1 and now() - self._used >= self._idle_s:
+                    await self._end()
+                glove = await self._writable(await self._open())
+            return await glove.process_request(request, abort, language=language, heard_reports=heard_reports)
+        finally:
+            self._busy -= 1
+            self._used = now()
+
+    def add_subscriber(self, subscriber: Subscriber) -> RoomAgent:
+        """Send events of this and the following conversations to ``subscriber``."""
+        self._subscribers.append(subscriber)
+        if self._glove is not None:
+            self._glove.add_subscriber(subscriber)
+        return self
+
+    def remove_subscriber(self, subscriber: Subscriber) -> None:
+        """Undo one ``add_subscriber``."""
+        if subscriber in self._subscribers:
+            self._subscribers.remove(subscriber)
+        if self._glove is not None:
+            self._glove.remove_subscriber(subscriber)
+
+    async def report_heard(self, reply_id: str, text: str, complete: bool) -> bool:
+        """Tell what was heard of a reply of the conversation that goes on."""
+        return self._glove is not None and await self._glove.report_heard(reply_id, text, complete)
+
+    async def record(self, text: str) -> None:
+        """Keep in the conversation that ``text`` was said by the appliance without being asked."""
+        message = Message(sender="agent", text=text, id=new_reply_id(), heard="complete", created_at=wall().isoformat())
+        self._busy += 1
+        try:
+            async with self._lock:
+                glove = await self._writable(await self._open())
+            while glove.busy:
+                await asyncio.sleep(0.05)
+            await glove.store.append_messages([message])
+        finally:
+            self._busy -= 1
+
+    # -- idle moments
+
+    async def rest(self) -> None:
+        """Use an idle moment: end a conversation that is over, or summarise one that has grown long."""
+        if self._busy or self._glove is None:
+            return
+        if now() - self._used >= self._idle_s:
+            async with self._lock:
+                if not self._busy:
+                    await self._end()
+        elif now() - self._used >= COMPACT_AFTER_S and await self._glove.compaction_due():
+            self._compacting = AbortToken()
+            try:
+                await self._glove.compact(self._compacting)
+            except Aborted:
+                log.debug("summarising made way for a turn")
+            finally:
+                self._compacting = None
+
+    async def close(self) -> None:
+        """Close the record; a later turn goes on with the same conversation. Idempotent."""
+        async with self._lock:
+            if self._glove is not None:
+                self._resumed = self._glove.store.identifier
+                await self._keep_late()
+                store, self._glove = self._glove.store, None
+                await store.close()
+
+    # -- one conversation
+
+    async def _open(self) -> Glove:
+        if self._glove is None:
+            resumed, self._resumed = self._resumed, None
+            self._glove = self._made(self._mind.agent(resumed or new_conversation_id(), display=self.display))
+            self._used = now()
+            if resumed is None:
+                await self._named(self._glove.store)
+            elif await self._glove.recover() is not None:
+                log.warning("a turn of an earlier process was left unanswered", conversation=resumed)
+            self.events.emit(ConversationBegan(self._glove.store.identifier))
+        return self._glove
+
+    def _made(self, glove: Glove) -> Glove:
+        for subscriber in self._subscribers:
+            glove.add_subscriber(subscriber)
+        return glove
+
+    async def _named(self, store: StoreAdapter) -> None:
+        from agents.stores.sqlite import SqliteStore
+
+        if self._name and isinstance(store, SqliteStore):
+            try:
+                await store.set_name(self._name)
+            except GloveError as fault:
+                log.warning("a conversation could not be named", code=fault.code)
+
+    async def _end(self) -> None:
+        if self._glove is None:
+            return
+        await self._keep_late()
+        glove, self._glove = self._glove, None
+        self.display.clear_stack()
+        self.events.emit(ConversationEnded(glove.store.identifier))
+        await glove.store.close()
+
+    async def _writable(self, glove: Glove) -> Glove:
+        """``glove``, or its continuation in memory when the record cannot be written."""
+        from agents.stores.memory import MemoryStore
+
+        if isinstance(glove.store, MemoryStore):
+            return glove
+        try:
+            await glove.store.add_tokens(TokenUsage())
+            self.store_fault = None
+        except GloveError as fault:
+            log.error("the conversation goes on in memory", code=fault.code, error=fault.message, remedy=fault.remedy)
+            self.store_fault = fault
+            kept = await _readable(glove.store)
+            memory = MemoryStore(glove.store.identifier)
+            await memory.append_messages(kept)
+            self._unkept = len(kept)
+            await glove.store.close()
+            self._glove = self._made(self._mind.agent(display=self.display, store=memory))
+            return self._glove
+        return glove
+
+    async def _keep_late(self) -> None:
+        """Bring what had to stay in memory to the disk, if it can be written now."""
+        if self._glove is None or self.store_fault is None or self._mind.path is None:
+            return
+        from agents.stores.sqlite import SqliteStore
+
+        late = (await self._glove.store.get_messages())[self._unkept :]
+        disk = SqliteStore(self._mind.path, self._glove.store.identifier)
+        try:
+            await disk.append_messages(late)
+            self.store_fault = None
+        except GloveError as fault:
+            log.error("a part of a conversation could not be kept", code=fault.code, messages=len(late))
+        finally:
+            await disk.close()
+
+
+def said(messages: list[Message]) -> list[tuple[str, str]]:
+    """What people would find in a transcript: (``user`` or ``agent``, text), without the machinery in between."""
+    return [
+        (message.sender, message.text)
+        for message in messages
+        if message.text.strip()
+        and not message.tool_results
+        and not message.is_compaction
+        and message.framework_context is None
+    ]
+
+
+async def latest_conversation(path: Path | None, name: str, idle_s: float) -> str | None:
+    """The conversation named ``name`` that was used within the last ``idle_s`` seconds, or None.
+
+    Raises ``GloveError`` when the file cannot be read.
+    """
+    from agents.stores.sqlite import list_conversations
+
+    if path is None or not path.exists():
+        return None
+    for known in await list_conversations(path):
+        if known.name == name and known.parent is None:
+            age_s = (wall() - datetime.fromisoformat(known.updated_at)).total_seconds()
+            return known.session_id if 0 <= age_s < idle_s else None
+    return None
+
+
+async def _readable(store: StoreAdapter) -> list[Message]:
+    try:
+        return await store.get_messages()
+    except GloveError:
+        log.warning("the conversation so far cannot be read")
+        return []
