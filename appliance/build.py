@@ -12,7 +12,6 @@ from agents.base.clock import infer
 from agents.base.errors import GloveError
 
 if TYPE_CHECKING:
-    from agents.models.intents import IntentFirst
     from appliance.config import GloveConfig
     from appliance.conversations import RoomAgent
     from appliance.mind import Mind
@@ -116,7 +115,10 @@ class Parts:
         return Session(voice, agent, room)
 
     async def close(self) -> None:
-        """Stop the timers (they stay stored) and close what the tools keep; idempotent."""
+        """Stop the timers (they stay stored), close what the tools keep and let go of the models; idempotent."""
+        self.stt.close()
+        if self.partials is not None:
+            self.partials.close()
         await self.mind.close()
 
     async def _unfinished(self, name: str, idle_s: float) -> str | None:
@@ -151,7 +153,7 @@ async def load_parts(config: GloveConfig, *, lasting_timers: bool = True) -> Par
         loading = asyncio.gather(
             infer(lambda: build_recogniser(config), cost_s=LOADING_COST_S),
             infer(lambda: build_partials(config), cost_s=LOADING_COST_S),
-            _warm_intents(mind),
+            mind.warm(),
             _warm_voice(voices, config.speech.default_language),
         )
         stt, partials, _, _ = await loading
@@ -189,17 +191,10 @@ def turn_detector(config: GloveConfig, mind: Mind) -> TurnDetector:
             dictation=turns.dictation_hold_ms,
         )
     )
-    intents = _intents(mind)
+    intents = mind.intents
     if intents is None:
         return rules
     return CommandDetector(rules, intents.complete, turns.command_hold_ms)
-
-
-async def _warm_intents(mind: Mind) -> None:
-    """Compile the sentences before somebody waits for them."""
-    intents = _intents(mind)
-    if intents is not None:
-        await infer(lambda: intents.warm(mind.tools), cost_s=0.1)
 
 
 async def _warm_voice(voices: TtsFactory, language: str) -> None:
@@ -207,9 +202,3 @@ async def _warm_voice(voices: TtsFactory, language: str) -> None:
 
     if isinstance(voices, VoiceSelector):
         await voices.warm(language)
-
-
-def _intents(mind: Mind) -> IntentFirst | None:
-    from agents.models.intents import IntentFirst
-
-    return mind.model if isinstance(mind.model, IntentFirst) else None

@@ -11,14 +11,18 @@ if TYPE_CHECKING:
     from agents.base.credentials import Credentials
     from agents.core.display import DisplayManager
     from agents.core.glove import Glove
-    from agents.core.model import ModelAdapter
+    from agents.core.model import ConnectedModel, ModelAdapter
     from agents.core.store import StoreAdapter
     from agents.core.tool import Tool
     from agents.everyday.book import EverydayBook
     from agents.everyday.timers import TimerBook
+    from agents.models.intents import IntentFirst
     from appliance.config import GloveConfig
 
 ANTHROPIC_SECRET = "anthropic_api_key"
+
+SENTENCES_COST_S = 0.1
+"""Declared time of compiling the sentences of the tools, on the virtual clock."""
 
 INSTRUCTIONS = (
     "You are the voice of a small appliance in somebody's home. Everything you write is spoken aloud, so answer in one "
@@ -73,11 +77,43 @@ class Mind:
             glove.fold(tool)
         return glove.build()
 
+    @property
+    def intents(self) -> IntentFirst | None:
+        """What answers sentences before the model, where there is such a thing."""
+        from agents.models.intents import IntentFirst
+
+        model = self.model
+        return model if isinstance(model, IntentFirst) else None
+
+    async def warm(self) -> None:
+        """Do what the first answer would wait for: compile the sentences, load what the model's connection needs.
+
+        Raises:
+            ConfigError: ``ERR_SENTENCES`` for a malformed sentence of a tool.
+        """
+        from agents.base.clock import infer
+
+        intents = self.intents
+        if intents is not None:
+            await infer(lambda: intents.warm(self.tools), cost_s=SENTENCES_COST_S)
+        connection = self._connection()
+        if connection is not None:
+            await connection.warm()
+
     async def close(self) -> None:
-        """Stop the timers (they stay stored) and close the files; idempotent."""
+        """Stop the timers (they stay stored), close the model's connection and the files; idempotent."""
+        connection = self._connection()
+        if connection is not None:
+            await connection.close()
         await self.timers.close()
         await self.timer_book.close()
         await self.book.close()
+
+    def _connection(self) -> ConnectedModel | None:
+        from agents.core.model import ConnectedModel
+
+        model = self.model if self.intents is None else self.intents.inner
+        return model if isinstance(model, ConnectedModel) else None
 
 
 def new_conversation_id() -> str:
@@ -136,8 +172,9 @@ def build_model(config: GloveConfig, provider: str, credentials: Credentials | N
         return IntentFirst(_anthropic(config, credentials))
     if provider == "smollm":
         from agents.models.smollm import SmolLmModel
+        from appliance.stock import weights_store
 
-        return IntentFirst(SmolLmModel())
+        return IntentFirst(SmolLmModel(store=weights_store(config)))
     from agents.models.honest import HonestModel
 
     return IntentFirst(HonestModel())

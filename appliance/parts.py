@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from appliance.stock import weights_store
+from appliance.stock import recogniser_ids, wants_partials, weights_store
 
 if TYPE_CHECKING:
     from appliance.config import GloveConfig
@@ -53,19 +53,17 @@ def build_recogniser(config: GloveConfig) -> SegmentStt:
 
 def recogniser_id(config: GloveConfig) -> str:
     """The weights of the recogniser: the configured ones, or those that suit this machine and the language."""
-    if config.speech.stt != "auto":
-        return config.speech.stt
-    from audio.stt.profile import BASE, choose_profile
+    known = recogniser_ids(config)
+    if len(known) == 1:
+        return known[0]
+    from audio.stt.profile import choose_profile
 
-    if config.speech.default_language != "en":
-        return BASE  # the smaller model knows English only
     return choose_profile(weights_store(config)).model_id
 
 
 def build_partials(config: GloveConfig) -> SegmentStt | None:
-    """The light recogniser of what is being said, or None where it is switched off or knows not the language."""
-    wanted = config.speech.partials and config.speech.stt != "simulated"
-    if not wanted or config.speech.default_language != "en":
+    """The light recogniser of what is being said, or None where there shall be none."""
+    if not wants_partials(config):
         return None
     from audio.stt.moonshine import MoonshineStt
 

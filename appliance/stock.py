@@ -18,16 +18,28 @@ def weights_store(config: GloveConfig) -> WeightsStore:
     return WeightsStore(root, config.weights.sources)
 
 
+def recogniser_ids(config: GloveConfig) -> list[str]:
+    """Ids of the recognisers to choose from: none when simulated, more than one only when the machine decides."""
+    if config.speech.stt == "simulated":
+        return []
+    if config.speech.stt != "auto":
+        return [config.speech.stt]
+    if config.speech.default_language != "en":
+        return ["whisper-base"]  # the smaller model knows English only
+    return ["whisper-tiny.en", "whisper-base"]
+
+
+def wants_partials(config: GloveConfig) -> bool:
+    """Whether what is being said is shown meanwhile: not where it is switched off, simulated, or not in English."""
+    speech = config.speech
+    return speech.partials and speech.stt != "simulated" and speech.default_language == "en"
+
+
 def needed_weights(config: GloveConfig) -> list[str]:
-    """Ids of the entries that ``config`` may load; ``stt = "auto"`` needs both sizes to choose from."""
-    ids: list[str] = []
-    if config.turns.vad == "silero":
-        ids.append("silero-vad")
-    if config.speech.stt == "auto":
-        ids += ["whisper-tiny.en", "whisper-base"]
-    elif config.speech.stt != "simulated":
-        ids.append(config.speech.stt)
-    if config.speech.partials and config.speech.stt != "simulated":
+    """Ids of the entries that ``config`` may load."""
+    ids = ["silero-vad"] if config.turns.vad == "silero" else []
+    ids += recogniser_ids(config)
+    if wants_partials(config):
         ids.append("moonshine-tiny-en")
     if config.model.provider == "smollm":
         ids.append("smollm2-135m")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from agents.base.abort import AbortToken
 from agents.core.events import AgentEvent
@@ -75,4 +75,17 @@ class ModelAdapter(Protocol):
 
     async def prompt(self, request: PromptRequest, notify: Notify, abort: AbortToken) -> ModelResult:
         """Answer ``request``. Raises ``Aborted`` when stopped and ``GloveError`` for provider faults."""
+        ...
+
+
+@runtime_checkable
+class ConnectedModel(Protocol):
+    """A model adapter that has something to get ready before the first call, and to close after the last."""
+
+    async def warm(self) -> None:
+        """Do now what the first call would wait for; no request is sent. Idempotent."""
+        ...
+
+    async def close(self) -> None:
+        """Close connections; idempotent. A later call opens new ones."""
         ...

@@ -9,11 +9,11 @@ import secrets
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any, Protocol
 
 from agents.base.abort import AbortToken
 from agents.base.errors import ConfigError, GloveError
+from agents.base.weights import WeightsStore
 from agents.core.events import ModelResponseComplete, TextDelta
 from agents.core.messages import Message, ModelResult, TokenUsage
 from agents.core.model import Notify, PromptRequest
@@ -62,20 +62,23 @@ class SmolLmModel:
 
     Args:
         threads: how many threads compute.
-        load: makes the runtime; xllamacpp with the weights of the store when None.
+        store: where the weights come from; the machine's own store when None.
+        load: makes the runtime; xllamacpp with the weights of ``store`` when None.
 
     Raises:
         ConfigError: ``ERR_MODEL_PACKAGE`` when xllamacpp is not installed.
     """
 
-    def __init__(self, threads: int = 2, load: Callable[[], Runtime] | None = None) -> None:
+    def __init__(
+        self, threads: int = 2, *, store: WeightsStore | None = None, load: Callable[[], Runtime] | None = None
+    ) -> None:
         if load is None and importlib.util.find_spec("xllamacpp") is None:
             raise ConfigError(
                 "ERR_MODEL_PACKAGE",
                 "The model smollm needs the package xllamacpp, which is not installed.",
                 "Install the extra 'smollm', or choose another model.provider in glove.toml.",
             )
-        self._load = load or (lambda: _load_runtime(threads))
+        self._load = load or (lambda: _load_runtime(store or WeightsStore(), threads))
         self._runtime: Runtime | None = None
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="smollm")
 
@@ -150,10 +153,8 @@ class SmolLmModel:
         return counts
 
 
-def _load_runtime(threads: int) -> Runtime:
-    from agents.base.weights import WeightsStore
-
-    folder: Path = WeightsStore().ensure(WEIGHTS)
+def _load_runtime(store: WeightsStore, threads: int) -> Runtime:
+    folder = store.ensure(WEIGHTS)
     xllamacpp: Any = importlib.import_module("xllamacpp")  # its names are made at run time
     params: Any = xllamacpp.CommonParams()
     params.model.path = str(next(folder.glob("*.gguf")))

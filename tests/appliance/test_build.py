@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agents.base.abort import AbortToken
 from agents.base.credentials import Credentials
-from agents.base.errors import ConfigError
+from agents.base.errors import ConfigError, GloveError
+from agents.core.events import AgentEvent
+from agents.core.messages import Message
+from agents.core.model import PromptRequest
+from agents.models.honest import HonestModel
 from agents.models.intents import IntentFirst
-from appliance.build import turn_detector, voice_settings
+from appliance.build import load_parts, turn_detector, voice_settings
 from appliance.config import GloveConfig
 from appliance.mind import build_mind, build_model, provider_in_force, store_path
 from appliance.parts import build_partials, build_recogniser, build_vad, build_voices, recogniser_id
@@ -21,6 +27,10 @@ from audio.vad.energy import EnergyVad
 
 def config(**sections: dict[str, Any]) -> GloveConfig:
     return GloveConfig(**{"store": {"path": "memory"}, **sections})  # type: ignore[arg-type]
+
+
+async def _ignore(_event: AgentEvent) -> None:
+    pass
 
 
 def credentials(**environment: str) -> Credentials:
@@ -67,6 +77,44 @@ async def test_the_everyday_tools_come_with_the_agent_but_not_with_a_simulated_m
         await mind.close()
 
 
+async def test_the_small_model_comes_from_the_configured_store_of_weights(tmp_path: Path) -> None:
+    chosen = config(model={"provider": "smollm"}, weights={"dir": str(tmp_path / "mine"), "sources": ["cache"]})
+    model = build_model(chosen, "smollm")
+    with pytest.raises(GloveError, match="mine") as fault:
+        await model.prompt(PromptRequest("", [Message(sender="user", text="Tell me more.")]), _ignore, AbortToken())
+    assert fault.value.code == "ERR_WEIGHTS_UNAVAILABLE"
+
+
+class Remote(HonestModel):
+    """A model at the other end of a connection."""
+
+    def __init__(self) -> None:
+        self.is_open: bool | None = None
+
+    async def warm(self) -> None:
+        self.is_open = True
+
+    async def close(self) -> None:
+        self.is_open = False
+
+
+async def test_the_models_connection_opens_and_closes_with_the_mind() -> None:
+    remote = Remote()
+    mind = replace(build_mind(config(), credentials()), model=IntentFirst(remote))
+    await mind.warm()
+    assert remote.is_open
+    await mind.close()
+    assert remote.is_open is False
+
+
+async def test_the_models_are_let_go_with_the_parts() -> None:
+    parts = await load_parts(config(speech={"stt": "simulated", "tts": "simulated"}))
+    closed: list[object] = []
+    parts.stt.close = lambda: closed.append(parts.stt)  # type: ignore[method-assign]
+    await parts.close()
+    assert closed == [parts.stt]
+
+
 async def test_lists_survive_in_a_named_store(tmp_path: Path) -> None:
     kept = config(store={"path": str(tmp_path / "deep" / "glove.db")})
     mind = build_mind(kept, credentials())
@@ -96,6 +144,7 @@ def test_the_usual_store_is_in_the_users_data_folder(tmp_path: Path) -> None:
         ({}, ["silero-vad", "whisper-tiny.en", "whisper-base", "moonshine-tiny-en"]),
         ({"turns": {"vad": "energy"}}, ["whisper-tiny.en", "whisper-base", "moonshine-tiny-en"]),
         ({"speech": {"stt": "whisper-base", "partials": False}}, ["silero-vad", "whisper-base"]),
+        ({"speech": {"language": "de"}}, ["silero-vad", "whisper-base"]),
         ({"speech": {"stt": "simulated"}, "turns": {"vad": "energy"}}, []),
         (
             {"speech": {"stt": "simulated"}, "model": {"provider": "smollm"}},
