@@ -19,6 +19,16 @@ def thinking(rate_hz: int) -> Pcm:
     return float_to_pcm(np.concatenate((_tone(523.25, 0.12, rate_hz, 0.12), gap, _tone(659.26, 0.16, rate_hz, 0.12))))
 
 
+def heard(rate_hz: int) -> Pcm:
+    """Two quick rising tones (G5, C6): the wake phrase was heard, go on."""
+    return float_to_pcm(np.concatenate((_tone(783.99, 0.06, rate_hz, 0.1), _tone(1046.5, 0.09, rate_hz, 0.1))))
+
+
+def asleep(rate_hz: int) -> Pcm:
+    """Two quick falling tones (C6, G5): nothing followed, no longer listening."""
+    return float_to_pcm(np.concatenate((_tone(1046.5, 0.06, rate_hz, 0.07), _tone(783.99, 0.09, rate_hz, 0.07))))
+
+
 def done(rate_hz: int) -> Pcm:
     """One soft tone (G5): done, nothing to say about it."""
     return float_to_pcm(_tone(783.99, 0.14, rate_hz, 0.12))

@@ -124,6 +124,22 @@ class PlaybackResumed(VoiceEvent):
 
 
 @dataclass(frozen=True)
+class Wake(VoiceEvent):
+    """The wake phrase was heard."""
+
+    type: ClassVar[str] = "wake"
+    phrase: str
+
+
+@dataclass(frozen=True)
+class AttentionChanged(VoiceEvent):
+    """What the session listens for: ``asleep``, ``awake``, ``engaged``, ``follow_up`` or ``sounding``."""
+
+    type: ClassVar[str] = "attention"
+    state: str
+
+
+@dataclass(frozen=True)
 class Discarded(VoiceEvent):
     """Something was heard and deliberately not committed; ``reason`` says why, without its words."""
 

@@ -42,11 +42,16 @@ class AudioIO(ABC):
         vad: the room's own voice detector where it has a front end of its own; a session uses it instead of another.
         pause_owner: set by the session: whether it knows of a pause of the player and will end it. A front end that
             pauses the player by itself resumes it when nobody owns the pause.
+        full_duplex: whether the capture frames are free of the player's own sound (files, echo cancelled). Where they
+            are not, a session does not listen for speech while the player sounds.
+        output_latency_s: from ``Player.pull`` to the ear.
     """
 
     player: Player
     vad: VadAdapter | None = None
     pause_owner: Callable[[], bool] | None = None
+    full_duplex: bool = True
+    output_latency_s: float = 0.0
 
     @property
     def health(self) -> RoomHealth:

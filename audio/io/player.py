@@ -33,6 +33,7 @@ class Player:
             ``on_drained``.
         on_drained: called from ``pull`` when the sink asked for more than there was, once per ``on_started`` and never
             for sound that was cut.
+        tap: called from ``pull`` with every block that goes to the sink, sound and silence alike; it must be quick.
         dropped: samples of stale generations that were refused, at the sink's rate.
         cut: queued samples that ``next_generation`` threw away.
     """
@@ -52,6 +53,7 @@ class Player:
         self.cut = 0
         self.on_started: Callable[[], None] | None = None
         self.on_drained: Callable[[], None] | None = None
+        self.tap: Callable[[Pcm], None] | None = None
         self._sounding = False
 
     @property
@@ -83,6 +85,11 @@ class Player:
     def paused(self) -> bool:
         """Whether playback stands still."""
         return self._paused
+
+    @property
+    def sounding(self) -> bool:
+        """Whether sound has begun and neither run out nor been cut; also while it is paused."""
+        return self._sounding
 
     @property
     def idle(self) -> bool:
@@ -140,10 +147,17 @@ class Player:
             self._queued += pcm.size
         return pcm.size
 
-    def pause(self) -> None:
-        """Stand still at the current sample."""
+    def pause(self, generation: int | None = None) -> bool:
+        """Stand still at the current sample, unless ``generation`` is given and is no longer the current one.
+
+        Returns whether this call is what stopped the sound.
+        """
         with self._lock:
+            if generation is not None and generation != self._generation:
+                return False
+            stopped = not self._paused
             self._paused = True
+            return stopped
 
     def resume(self) -> None:
         """Go on at the same sample."""
@@ -160,6 +174,8 @@ class Player:
             drained = self._sounding and filled < samples and self._queued == 0 and not self._paused
             if drained:
                 self._sounding = False
+        if self.tap is not None:
+            self.tap(out)
         if started and self.on_started is not None:
             self.on_started()
         if drained and self.on_drained is not None:

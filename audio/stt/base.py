@@ -40,6 +40,8 @@ class SegmentStt(ABC):
     """Declared duration of one call on the virtual clock."""
     max_seconds: float = 30.0
     """Longest stretch that one call understands."""
+    pad_s: float = 0.0
+    """Silence that the engine itself puts behind each stretch; what is missing is added before it is asked."""
 
     @abstractmethod
     def transcribe(self, pcm: Pcm, language: str | None = None) -> Transcript:

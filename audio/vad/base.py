@@ -79,6 +79,10 @@ class VadAdapter(ABC):
     def reset(self) -> None:
         """Forget the current segment and its state, emitting nothing."""
 
+    def rebuild(self) -> None:
+        """It has stopped answering: start anew, with a fresh model where there is one. Default: ``reset``."""
+        self.reset()
+
     def set_ducked(self, ducked: bool) -> None:
         """Lower the bar while the agent speaks (echo cancellation weakens the user's voice). Default: ignored."""
 

@@ -69,6 +69,12 @@ class SileroVad(VadAdapter):
         if self._stream is not None:
             self._stream.reset()
 
+    def rebuild(self) -> None:
+        """Forget everything and load the network again."""
+        self.reset()
+        if self._stream is not None:
+            self._rebuild(self._stream)
+
     def set_ducked(self, ducked: bool) -> None:
         """Lower the bar while the agent speaks."""
         self._machine.set_ducked(ducked)
