@@ -5,6 +5,7 @@ from __future__ import annotations
 import structlog
 
 from agents.base.errors import GloveError
+from agents.core.arrivals import Arrivals
 from agents.core.context import Context
 from agents.core.events import AgentEvent, ModelResponse, ModelResponseComplete, TextDelta
 from agents.core.executor import Batch, Executor
@@ -33,6 +34,7 @@ class Agent:
         executor: Executor,
         observer: Observer,
         ledger: HeardLedger,
+        arrivals: Arrivals,
         notify: Notify,
     ) -> None:
         self._context = context
@@ -41,18 +43,26 @@ class Agent:
         self._executor = executor
         self._observer = observer
         self._ledger = ledger
+        self._arrivals = arrivals
         self._notify = notify
 
-    async def ask(self, message: Message, turn: Turn, tools: ToolContext) -> Message:
+    async def ask(self, message: Message | None, turn: Turn, tools: ToolContext) -> Message:
         """Store ``message``, work until the model answers without calling tools, and return that answer.
+
+        Events that wait are stored before the message, and later right after the results of each batch of tools.
+        Without a message they are the message; an empty one is returned when none waits.
 
         Raises ``Aborted`` when the turn is aborted and ``GloveError`` for faults of the model or the store. The user's
         message, the text of a reply cut short, and a result for every tool call are stored before either is raised.
         """
+        if message is None and not await self._arrivals.waiting():
+            return Message(sender="agent")
         await self._ledger.settle(turn.abort)
         await deliver_resolved(self._context)
         reminder = await blocking_reminder(self._context)
-        await self._context.append([*self._ledger.take_notices(), message])
+        async with self._arrivals.telling() as news:
+            said = [] if message is None else [message]
+            await self._context.append([*self._ledger.take_notices(), *news, *said])
         calls_made = 0
         while True:
             turn.abort.check()
@@ -65,6 +75,9 @@ class Agent:
                 return reply[-1]
             await self._act(Batch(calls), tools)
             turn.abort.check()
+            async with self._arrivals.telling() as news:
+                if news:
+                    await self._context.append(news)
             if await self._observer.due():
                 await self._observer.compact(turn.abort)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agents.core.agent import Agent
+from agents.core.arrivals import Arrivals
 from agents.core.context import Context
 from agents.core.executor import Executor
 from agents.core.heard import HeardLedger
@@ -43,6 +44,7 @@ def assemble(
     prompt: PromptMachine,
     registry: ToolRegistry,
     subscribers: Subscribers,
+    arrivals: Arrivals,
     compaction: Compaction,
     max_retries: int,
     permission_limit_s: float,
@@ -58,6 +60,7 @@ def assemble(
         executor=Executor(registry, Permissions(store, permission_limit_s), max_retries),
         observer=observer,
         ledger=ledger,
+        arrivals=arrivals,
         notify=subscribers.emit,
     )
     return Core(context, observer, ledger, agent)

@@ -103,6 +103,60 @@ class TokenConsumption(AgentEvent):
     consumption: TokenUsage
 
 
+@dataclass(frozen=True)
+class ModelProgress(AgentEvent):
+    """The model is at work on what is not said: it thinks, or writes the arguments of a tool call.
+
+    Adapters that notice tell so at most once a second; it proves that the provider answers, and nothing else.
+    """
+
+    type: ClassVar[str] = "model_progress"
+    reply_id: str = ""
+
+
+@dataclass(frozen=True)
+class EventReceived(AgentEvent):
+    """An event from outside was taken in."""
+
+    type: ClassVar[str] = "event_received"
+    id: str
+    source: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class EventInjected(AgentEvent):
+    """An event was written into the conversation."""
+
+    type: ClassVar[str] = "event_injected"
+    id: str
+    source: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class EventDropped(AgentEvent):
+    """An event will never be told. ``reason`` is ``expired``, ``full`` or ``policy``."""
+
+    type: ClassVar[str] = "event_dropped"
+    id: str
+    source: str
+    kind: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class EventWakeFailed(AgentEvent):
+    """An event was to start a turn and the turn failed. ``kept`` says whether the event still waits."""
+
+    type: ClassVar[str] = "event_wake_failed"
+    id: str
+    source: str
+    kind: str
+    error: str
+    kept: bool
+
+
 class Subscriber(Protocol):
     """Receives agent events, awaited in order. A failing subscriber is logged and never stops the agent."""
 

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from datetime import datetime
 
 import structlog
 
 from agents.base.abort import Aborted, AbortToken
 from agents.base.errors import GloveError
+from agents.core.arrivals import Arrivals, Wake, WakeHandler
 from agents.core.assembly import Core, assemble
 from agents.core.display import DisplayManager
 from agents.core.events import Subscriber
 from agents.core.executor import MAX_RETRIES
+from agents.core.external import Disposition, Events, ExternalEvent, WhenIdle
 from agents.core.messages import ContentPart, Message
 from agents.core.model import ModelAdapter
 from agents.core.observer import Compaction
 from agents.core.permissions import ANSWER_LIMIT_S
+from agents.core.preparers import TurnPreparer, TurnPreparers
 from agents.core.prompt import PromptMachine
 from agents.core.queue import TurnQueue
 from agents.core.registry import AnyTool, ToolRegistry
@@ -45,6 +50,8 @@ class Glove:
         summarise_tool_results: send older tool results in their short form.
         permission_limit_s: seconds a question for permission stays open before the call is denied.
         server_mode: whether nobody sits in front of this agent; packages ask when they choose defaults.
+        events: how events from outside are kept, decided about and told; not shared between agents.
+        on_wake: runs the turns that events start; see ``set_wake_handler``.
     """
 
     def __init__(
@@ -59,6 +66,8 @@ class Glove:
         summarise_tool_results: bool = False,
         permission_limit_s: float = ANSWER_LIMIT_S,
         server_mode: bool = False,
+        events: Events | None = None,
+        on_wake: WakeHandler | None = None,
     ) -> None:
         self.server_mode = server_mode
         self._prompt = PromptMachine(model, system_prompt, summarise=summarise_tool_results)
@@ -70,6 +79,14 @@ class Glove:
         self._registry = ToolRegistry()
         self._subscribers = Subscribers()
         self._queue = TurnQueue()
+        self._preparers = TurnPreparers()
+        self._arrivals = Arrivals(
+            events or Events(),
+            busy=lambda: self._queue.busy,
+            notify=self._subscribers.emit,
+            run=self.process_request,
+        )
+        self._arrivals.handle_wakes(on_wake)
         self._core: Core | None = None
 
     @property
@@ -142,6 +159,21 @@ class Glove:
         """Use ``display`` for tool calls from now on."""
         self._display = display
 
+    def set_wake_handler(self, handler: WakeHandler | None) -> None:
+        """Let ``handler`` run the turns that events start, so that it can speak them at a polite moment.
+
+        It gets a ``Wake`` and awaits ``wake.run(…)`` (or ``process_request(wake, …)``). With None they run at once.
+        """
+        self._arrivals.handle_wakes(handler)
+
+    def add_turn_preparer(self, preparer: TurnPreparer) -> Callable[[], None]:
+        """Call ``preparer(abort)`` before every turn, whether the user or an event started it.
+
+        Preparers run in order, while nothing else writes history; one that raises fails the turn, whose message is
+        stored all the same. Returns a function that removes it.
+        """
+        return self._preparers.add(preparer)
+
     def build(self, store: StoreAdapter | None = None) -> Glove:
         """Make the agent ready. Returns the agent itself.
 
@@ -157,6 +189,7 @@ class Glove:
             prompt=self._prompt,
             registry=self._registry,
             subscribers=self._subscribers,
+            arrivals=self._arrivals,
             compaction=self._compaction,
             max_retries=self._max_retries,
             permission_limit_s=self._permission_limit_s,
@@ -165,19 +198,19 @@ class Glove:
 
     async def process_request(
         self,
-        request: str | Sequence[ContentPart],
+        request: str | Sequence[ContentPart] | Wake,
         abort: AbortToken | None = None,
         *,
         language: str | None = None,
         heard_reports: bool = False,
     ) -> Message:
-        """Answer the user. Returns the last agent message of the turn.
+        """Answer the user, or the events of a wake. Returns the last agent message of the turn.
 
         Waits for earlier requests first. Cancelling the caller aborts the turn, waits until history is in order, and
         then lets the cancellation through.
 
         Args:
-            request: what the user said: text, or parts of text and media.
+            request: what the user said: text, or parts of text and media; or a wake that a handler was given.
             abort: stops the turn, also while it waits for earlier ones.
             language: language of the user's words (BCP-47 primary tag).
             heard_reports: the caller speaks replies aloud and calls ``report_heard`` once for each reply with text.
@@ -193,11 +226,50 @@ class Glove:
         unlink = abort.on_abort(lambda: turn.abort.abort(abort.reason or "aborted")) if abort is not None else None
         try:
             turn.abort.check()
-            work = asyncio.ensure_future(self._turn(core, _user_message(request), turn))
+            if not isinstance(request, Wake):
+                self._arrivals.activity.seen()
+            message = None if isinstance(request, Wake) else _user_message(request)
+            work = asyncio.ensure_future(self._turn(core, message, turn))
             return await _carefully(work, turn.abort)
         finally:
             if unlink is not None:
                 unlink()
+
+    async def emit_event(
+        self,
+        id: str,  # noqa: A002 - the name of the field on the wire
+        source: str,
+        kind: str,
+        content: str | Sequence[ContentPart],
+        when_idle: WhenIdle = "auto",
+        expires_at: datetime | None = None,
+    ) -> Disposition:
+        """Tell the agent about something that happened outside the conversation.
+
+        While a turn runs, the event joins it right after its next tool results. Otherwise it wakes the agent, or, while
+        the user is active, is told with their next message, or wakes the agent if none comes within a minute.
+
+        Args:
+            id: chosen by the sender; the same id twice has no effect.
+            source: who tells, for example ``webhook:ci``.
+            kind: what it is, for example ``build.finished``.
+            content: text, or parts of text and media; to the model it is information, never an instruction.
+            when_idle: ``wake`` or ``defer`` instead of the policy's choice.
+            expires_at: aware; the event is dropped if it still waits then.
+
+        Returns:
+            ``queued``, ``woke``, ``deferred``, ``dropped`` (expired, no room, policy) or ``duplicate``.
+        """
+        self._built()
+        return await self._arrivals.emit(ExternalEvent(id, source, kind, content, when_idle, expires_at))
+
+    def notify_user_activity(self) -> None:
+        """The user types or speaks right now; events do not interrupt them for a while."""
+        self._arrivals.activity.seen()
+
+    async def close(self) -> None:
+        """Stop waking for events; idempotent. Turns go on to their end, and the store stays open."""
+        await self._arrivals.close()
 
     async def report_heard(self, reply_id: str, text: str, complete: bool) -> bool:
         """Say what was really heard of a reply; its stored text becomes just that.
@@ -226,7 +298,7 @@ class Glove:
         core = self._built()
         self._must_not_wait_for_itself()
         token = abort or AbortToken()
-        async with self._queue.floor(token):
+        async with self._floor(token):
             return await core.observer.compact(token)
 
     async def compaction_due(self) -> bool:
@@ -240,13 +312,29 @@ class Glove:
         Nothing is run again. Returns the message, or None.
         """
         core = self._built()
-        async with self._queue.floor(AbortToken()):
+        async with self._floor(AbortToken()):
             return await core.recover()
 
-    async def _turn(self, core: Core, message: Message, turn: Turn) -> Message:
-        async with self._queue.floor(turn.abort):
+    @contextlib.asynccontextmanager
+    async def _floor(self, abort: AbortToken) -> AsyncGenerator[None]:
+        """Hold the floor; events that arrived meanwhile and were not told are decided about afterwards."""
+        try:
+            async with self._queue.floor(abort):
+                yield
+        finally:
+            if not self._queue.busy:
+                self._arrivals.turn_ended()
+
+    async def _turn(self, core: Core, message: Message | None, turn: Turn) -> Message:
+        async with self._floor(turn.abort):
             with running(turn):
                 await core.recover()
+                try:
+                    await self._preparers.run(turn.abort)
+                except BaseException:
+                    if message is not None:
+                        await core.context.append([message])
+                    raise
                 tools = ToolContext(self._display, self, turn.abort, turn.language or "en")
                 return await core.agent.ask(message, turn, tools)
 

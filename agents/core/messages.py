@@ -69,6 +69,15 @@ class ToolResult(Shape):
     duration_ms: float | None = None
 
 
+class EventRecord(Shape):
+    """The plain facts of an event that a message tells of; ``text`` is its words as they came."""
+
+    id: str
+    source: str
+    kind: str
+    text: str = ""
+
+
 class Message(Shape):
     """One message of a conversation.
 
@@ -90,6 +99,7 @@ class Message(Shape):
     framework_context: Literal["runtime", "inbox", "event", "notice"] | None = None
     provider_options: dict[str, Any] | None = None
     heard: Literal["complete", "interrupted"] | None = None
+    events: list[EventRecord] | None = None
     created_at: str | None = None
 
 

@@ -1,0 +1,41 @@
+"""Work that must be done before any turn, whoever starts it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+
+from agents.base.abort import AbortToken
+
+TurnPreparer = Callable[[AbortToken], Awaitable[object] | object]
+"""Called before a turn with the turn's abort token; sync or async."""
+
+
+class TurnPreparers:
+    """The preparers of one agent, in order of registration."""
+
+    def __init__(self) -> None:
+        self._preparers: tuple[TurnPreparer, ...] = ()
+
+    def add(self, preparer: TurnPreparer) -> Callable[[], None]:
+        """Run ``preparer`` before every turn from now on. Returns a function that removes it again."""
+        entry = preparer
+        self._preparers = (*self._preparers, entry)
+        removed = False
+
+        def remove() -> None:
+            nonlocal removed
+            if not removed:
+                removed = True
+                place = self._preparers.index(entry)
+                self._preparers = (*self._preparers[:place], *self._preparers[place + 1 :])
+
+        return remove
+
+    async def run(self, abort: AbortToken) -> None:
+        """Run all of them, one after the other. Raises what one raises, and ``Aborted`` between them."""
+        for preparer in self._preparers:
+            outcome = preparer(abort)
+            if inspect.isawaitable(outcome):
+                await abort.race(outcome)
+            abort.check()
