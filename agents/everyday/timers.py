@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from agents.base.backoff import Backoff
 from agents.base.clock import now, wall
 from agents.base.emitter import Emitter
 from agents.base.errors import GloveError, InputError
@@ -96,8 +97,10 @@ class TimerBook:
         self._offset_s = 0.0
 
     async def start(self) -> list[TimerDue]:
-        """Load stored timers and run them. Those that became due while nothing ran are emitted and "
-        "returned as missed."""
+        """Load stored timers and run them. Those that became due while nothing ran are emitted and returned as missed.
+
+        Raises ``GloveError`` (``ERR_BOOK``) when the stored timers cannot be read.
+        """
         if self._scope is not None:
             return []
         self._offset_s = _wall_offset_s()
@@ -110,7 +113,7 @@ class TimerBook:
             else:
                 self._entries[row.id] = _entry(row, remaining_s)
         self._scope = Scope("timers")
-        self._scope.spawn(self._run(), "waker")
+        self._scope.supervise(self._run, "waker", Backoff())
         for event in missed:
             self._ring(event)
         return missed

@@ -23,6 +23,21 @@ def _listen(timers: TimerBook) -> list[tuple[float, TimerDue]]:
     return heard
 
 
+async def test_one_unforeseen_fault_does_not_silence_the_other_timers() -> None:
+    class Stumbling(EverydayBook):
+        async def delete_timer(self, timer_id: str) -> None:
+            raise RuntimeError("out of threads")
+
+    timers = TimerBook(Stumbling())
+    heard = _listen(timers)
+    await timers.start()
+    for seconds in (10, 60):
+        await timers.set_timer(seconds)
+    await asyncio.sleep(120)
+    assert [event.seconds for _, event in heard] == [10, 60]
+    await timers.close()
+
+
 async def test_timers_ring_in_time_and_in_order() -> None:
     timers = TimerBook(EverydayBook())
     heard = _listen(timers)
