@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import re
-import struct
 from dataclasses import dataclass
 
-import numpy as np
-
 from agents.base.clock import infer, real_time_work
-from agents.base.errors import ConfigError, GloveVoiceError
-from audio.pcm import Pcm
+from agents.base.errors import ConfigError, GloveVoiceError, InputError
+from audio.io.wavfile import read_wav
+from audio.pcm import Pcm, silence
 from audio.tts.local import SentenceTts, Speech
 from audio.tts.trim import trim_silence
 
@@ -120,22 +119,24 @@ def choose_voice(language: str, known: tuple[EspeakLanguage, ...]) -> str | None
 
 
 def parse_wav(wav: bytes) -> Pcm:
-    """The samples of a streamed mono 16-bit WAV at 22.05 kHz, whose length fields may be wrong; none if it is empty.
+    """The samples of a streamed mono WAV at 22.05 kHz, whose length fields may be wrong; none if it is empty.
 
     Raises ``GloveVoiceError`` (``ERR_TTS_SYNTHESIS``) for anything else.
     """
     if not wav:
-        return np.zeros(0, np.int16)
-    at = 12
-    while wav[:4] == b"RIFF" and at + 8 <= len(wav):
-        name, size = wav[at : at + 4], struct.unpack_from("<I", wav, at + 4)[0]
-        if name == b"fmt " and struct.unpack_from("<HHI", wav, at + 8) != (1, 1, RATE_HZ):
-            break
-        if name == b"data":
-            data = wav[at + 8 :]
-            return np.frombuffer(data[: len(data) // 2 * 2], "<i2").astype(np.int16)
-        at += 8 + size
-    raise GloveVoiceError("ERR_TTS_SYNTHESIS", "espeak-ng returned something that is not its usual sound.")
+        return silence(0)
+    unusual: InputError | None = None
+    try:
+        sound = read_wav(io.BytesIO(wav))
+        if (sound.rate_hz, sound.channels) == (RATE_HZ, 1):
+            return sound.read(RATE_HZ)
+    except InputError as fault:
+        if fault.code == "ERR_WAV_EMPTY":
+            return silence(0)
+        unusual = fault
+    raise GloveVoiceError(
+        "ERR_TTS_SYNTHESIS", "espeak-ng returned something that is not its usual sound.", cause=unusual
+    )
 
 
 async def _run(binary: str, *arguments: str, feed: bytes = b"") -> bytes:
