@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class CommandEntry:
-    """One command. ``module`` is imported, and its ``register(app)`` called, only when the command is used."""
+    """One command. ``module`` is imported, and its ``app()`` called, only when the command is used."""
 
     name: str
     summary: str
@@ -15,9 +15,16 @@ class CommandEntry:
 
 
 COMMANDS = (
+    CommandEntry("run", "Listen and speak, on this machine and in a page, until stopped.", "appliance.run_command"),
+    CommandEntry("notify", "Have the running appliance say something.", "appliance.notify_command"),
+    CommandEntry("ptt", "Press or release the talk button of the running appliance.", "appliance.ptt_command"),
+    CommandEntry("status", "Show what the running appliance does, and the page's address.", "appliance.status_command"),
     CommandEntry("talk", "Hold a conversation with a recording or a live pipe.", "appliance.talk"),
     CommandEntry("say", "Speak a text, aloud or into a WAV file.", "appliance.say"),
     CommandEntry("listen", "Write down what is said in WAV files.", "appliance.listen"),
+    CommandEntry("conversations", "List kept conversations, or print one.", "appliance.conversations_command"),
+    CommandEntry("devices", "List microphones and speakers.", "appliance.devices_command"),
+    CommandEntry("doctor", "Check what the appliance needs on this machine.", "appliance.doctor_command"),
     CommandEntry("weights", "List, fetch and verify the model weights.", "appliance.weights_command"),
     CommandEntry("config", "Show or check the configuration in force.", "appliance.config_command"),
     CommandEntry("version", "Print the version.", "appliance.version"),

@@ -294,9 +294,6 @@ ENTRIES: tuple[WeightsEntry, ...] = (
 )
 """All entries, in the order in which lists show them."""
 
-SPEECH_DEFAULTS = ("silero-vad", "whisper-tiny.en", "whisper-base", "moonshine-tiny-en")
-"""What a device needs to hear without a network."""
-
 
 def entry(entry_id: str, entries: tuple[WeightsEntry, ...] = ENTRIES) -> WeightsEntry:
     """The entry named ``entry_id``. Raises ``InputError`` (``ERR_WEIGHTS_UNKNOWN``)."""

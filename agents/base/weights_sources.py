@@ -25,7 +25,6 @@ _CONNECT_TIMEOUT_S = 4.0
 _READ_TIMEOUT_S = 30.0
 _BLOCK_BYTES = 1 << 20
 _POLL_S = 0.25
-_ABI_FREE_PYTHON = "py3-none"
 
 
 class WeightsSource(Protocol):
