@@ -387,10 +387,10 @@ class TurnEngine:
 
     # -- partials and limits
 
-    def _partial(self, text: str) -> None:
+    def _partial(self, text: str, language: str) -> None:
         if self.phase is Phase.QUIET and self.vad is not None:
             return
-        self.barge_in.words(text, "en")
+        self.barge_in.words(text, language)
         self.host.user_partial(text)
 
     def _limit(self) -> None:

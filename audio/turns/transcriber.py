@@ -24,7 +24,8 @@ from audio.stt.pieces import join_texts, quietest
 
 log = structlog.get_logger(__name__)
 
-OnPartial = Callable[[str], None]
+OnPartial = Callable[[str, str], None]
+"""Called with what the utterance seems to say, and its language (BCP-47 primary tag)."""
 
 
 class Transcriber(ABC):
@@ -217,7 +218,7 @@ class SegmentTranscriber(Transcriber):
                 part = Transcript("")
             if utterance == self._utterance and part.text and self.on_partial is not None:
                 heads = [head.result().text for head in self._heads if _has_result(head)]
-                self.on_partial(join_texts([*heads, part.text], part.language))
+                self.on_partial(join_texts([*heads, part.text], part.language), part.language)
             pause = max(self._interval_s, 2 * (clock.now() - started))
 
 
@@ -304,7 +305,7 @@ class StreamingTranscriber(Transcriber):
 
     def _partial(self, event: SttPartial) -> None:
         if self.on_partial is not None and event.text:
-            self.on_partial(join_texts([*self._texts, event.text], self._language))
+            self.on_partial(join_texts([*self._texts, event.text], self._language), self._language)
 
     def _final(self, event: SttFinal) -> None:
         text = event.text.strip() or self._stt.current_partial

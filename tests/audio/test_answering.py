@@ -1,4 +1,4 @@
-"""Whatever fails on the way to the ear: nothing is left behind, and the session does not stay busy."""
+"""What is said is heard to its end or ends cleanly: after faults, when nobody waits, and when a listener nods."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from agents.models.scripted import Call, Say, ScriptedModel
 from agents.stores.memory import MemoryStore
 from audio.tts.base import TtsAdapter
 from audio.tts.scripted import ScriptedVoice
+from audio.voice import VoiceSettings
 from tests.support.session import Session
 
 LONG = "One two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen."
@@ -97,3 +98,16 @@ async def test_an_announcement_that_nobody_waits_for_any_more_ends() -> None:
         await session.say("How are you?")
         await session.settle()
         assert session.of("agent_speech_stopped")[-1].heard == "Fine."
+
+
+async def test_a_nod_in_the_users_language_does_not_take_the_floor() -> None:
+    settings = VoiceSettings(language="de", reply_language="de")
+    async with Session(ScriptedModel([LONG]), settings=settings) as session:
+        await session.say("Zähle bitte.")
+        await session.until(lambda: session.of("agent_speech_started"))
+        await asyncio.sleep(0.5)
+        await session.say("Ja, genau.", 1.0)
+        await session.settle()
+        assert session.of("user_partial")[-1].text == "Ja, genau."
+        assert not session.of("interrupted")
+        assert session.of("agent_speech_stopped")[-1].heard == LONG

@@ -95,7 +95,7 @@ async def test_partials_go_on_when_a_piece_could_not_be_recognised() -> None:
 
     transcriber = SegmentTranscriber(Hearing(failing), Hearing(lambda _: Transcript("still here")))
     shown: list[str] = []
-    transcriber.on_partial = shown.append
+    transcriber.on_partial = lambda text, _: shown.append(text)
     feed(transcriber, 25)
     for _ in range(3):
         transcriber.voiced()
