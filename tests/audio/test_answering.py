@@ -106,7 +106,7 @@ async def test_a_nod_in_the_users_language_does_not_take_the_floor() -> None:
         await session.say("Zähle bitte.")
         await session.until(lambda: session.of("agent_speech_started"))
         await asyncio.sleep(0.5)
-        await session.say("Ja, genau.", 1.0)
+        await session.say("Ja, genau.", 0.7)
         await session.settle()
         assert session.of("user_partial")[-1].text == "Ja, genau."
         assert not session.of("interrupted")
