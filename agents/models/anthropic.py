@@ -8,8 +8,6 @@ import importlib
 from collections.abc import AsyncGenerator
 from typing import Any
 
-import structlog
-
 from agents.base.abort import AbortToken
 from agents.base.clock import real_time_work
 from agents.base.errors import ConfigError, GloveError
@@ -17,8 +15,7 @@ from agents.core.messages import ModelResult
 from agents.core.model import Notify, PromptRequest
 from agents.models.anthropic_reply import ReplyBuilder
 from agents.models.anthropic_request import CacheTtl, build
-
-log = structlog.get_logger(__name__)
+from agents.models.sdk_faults import SdkFaults, unreachable
 
 DEFAULT_MODEL = "claude-sonnet-4-20250514"
 DEFAULT_MAX_TOKENS = 8192
@@ -71,6 +68,7 @@ class AnthropicModel:
         self._thinking = thinking
         self._timeout_s = timeout_s
         self._max_retries = max_retries
+        self._faults = SdkFaults(self.name, "Anthropic", "ANTHROPIC_API_KEY", api_key)
         self._sdk: Any = None
         self._client: Any = None
         self._warming = asyncio.Lock()
@@ -124,17 +122,17 @@ class AnthropicModel:
                 if told is not None:
                     await notify(told)
         if not reply.complete:
-            raise _unreachable("The connection to the model was closed in the middle of a reply.")
+            raise unreachable("The connection to the model was closed in the middle of a reply.")
         await notify(reply.end())
         return reply.result()
 
     async def _events(self, wire: dict[str, Any]) -> AsyncGenerator[Any, None]:
         """The stream's events. Virtual time stands still only while the network is waited for."""
-        with self._faults(), real_time_work():
+        with self._faults.named(self._sdk, "AnthropicError"), real_time_work():
             stream = await self._client.messages.create(**wire)
         try:
             while True:
-                with self._faults(), real_time_work():
+                with self._faults.named(self._sdk, "AnthropicError"), real_time_work():
                     event = await anext(stream, None)
                 if event is None:
                     return
@@ -142,59 +140,3 @@ class AnthropicModel:
         finally:
             with real_time_work():
                 await stream.close()
-
-    @contextlib.contextmanager
-    def _faults(self) -> Any:
-        """Turn the SDK's and the transport's exceptions into ``GloveError``.
-
-        They hold the request and so the key; neither they nor the server's raw words leave this module.
-        """
-        sdk = self._sdk
-        fault: GloveError | None = None
-        try:
-            yield
-        except sdk.APIStatusError as status:
-            fault = self._status_error(status)
-        except sdk.APIConnectionError:
-            fault = _unreachable("The model's server could not be reached.")
-        except (sdk.AnthropicError, OSError, EOFError, ValueError) as other:
-            fault = GloveError("ERR_MODEL_REQUEST", self._clean(f"The model call failed: {other}"))
-        except Exception as other:
-            # The transport library's own exceptions while a reply is being read.
-            if not type(other).__module__.startswith("httpx"):
-                raise
-            fault = _unreachable(self._clean(f"The connection to the model broke: {type(other).__name__}."))
-        if fault is not None:
-            log.warning("model call failed", model=self.name, code=fault.code, error=fault.message)
-            raise fault from None
-
-    def _status_error(self, error: Any) -> GloveError:
-        kind, words = _body(error)
-        status: int = error.status_code
-        said = self._clean(f"Anthropic said: {words}" if words else f"Anthropic answered with status {status}.")
-        if status in (401, 403) or kind in ("authentication_error", "permission_error"):
-            return GloveError("ERR_MODEL_AUTH", f"The key was not accepted. {said}", "Check ANTHROPIC_API_KEY.")
-        if status in (429, 529) or kind in ("rate_limit_error", "overloaded_error"):
-            return GloveError(
-                "ERR_MODEL_RATE_LIMIT", f"The model is busy. {said}", "Wait a little, or raise the account's limits."
-            )
-        if status >= 500 or kind in ("api_error", "timeout_error"):
-            return _unreachable(f"The model's server has a fault. {said}")
-        remedy = "Check the name of the model." if status == 404 or kind == "not_found_error" else None
-        return GloveError("ERR_MODEL_REQUEST", f"The request was refused. {said}", remedy)
-
-    def _clean(self, text: str) -> str:
-        return text.replace(self._api_key, "***") if self._api_key else text
-
-
-def _body(error: Any) -> tuple[str, str]:
-    """Type and message of the error object that the server sent, empty where it sent none."""
-    body = error.body if isinstance(error.body, dict) else {}
-    detail = body.get("error")
-    if not isinstance(detail, dict):
-        return "", ""
-    return str(detail.get("type", "")), str(detail.get("message", ""))
-
-
-def _unreachable(message: str) -> GloveError:
-    return GloveError("ERR_MODEL_UNREACHABLE", message, "Check the network, then try again.")

@@ -86,7 +86,7 @@ async def test_an_event_that_joins_a_turn_is_there_before_history_is_summarised(
     glove.fold(tool("look", look))
     await glove.process_request("one two three four five")
     await asyncio.sleep(0.1)
-    assert [line for line in await told(glove) if "summary" in line or "events" in line][0] == "events: e1"
+    assert next(line for line in await told(glove) if "summary" in line or "events" in line) == "events: e1"
     assert model.remaining == 0
 
 
