@@ -14,9 +14,6 @@ from agents.core.tool import ToolContext
 A = TypeVar("A")
 log = structlog.get_logger(__name__)
 
-LANGUAGES = ("en", "de")
-"""Languages the everyday tools phrase their answers in; any other gets English."""
-
 
 def pick(language: str, *, en: str, de: str) -> str:
     """The text in ``language``, English where there is none."""

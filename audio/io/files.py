@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 import numpy as np
 
-from audio.io.wavfile import StereoWavWriter, WavAudio, read_wav
+from audio.io.wavfile import WavAudio, read_wav
+from audio.io.wavwriter import StereoWavWriter
 from audio.pcm import CAPTURE_RATE_HZ, FRAME_MS, FRAME_SAMPLES, FrameCutter, Pcm, silence
 from audio.resample import StreamResampler
 
@@ -20,6 +21,7 @@ class WavSource:
     """
 
     def __init__(self, audio: WavAudio) -> None:
+        self._audio = audio
         self._frames = _frames(audio, CAPTURE_RATE_HZ, FRAME_SAMPLES)
 
     def frame(self) -> Pcm | None:
@@ -28,7 +30,8 @@ class WavSource:
 
     def close(self) -> None:
         """See ``audio.io.pump.Source``."""
-        self._frames = iter(())
+        self._frames.close()
+        self._audio.close()
 
 
 class StereoSink:
@@ -45,7 +48,8 @@ class StereoSink:
 
     def __init__(self, path: Path, user: Path | None, rate_hz: int = 24_000) -> None:
         self._size = rate_hz * FRAME_MS // 1000
-        self._user = None if user is None else _frames(read_wav(user), rate_hz, self._size)
+        self._recording = None if user is None else read_wav(user)
+        self._user = None if self._recording is None else _frames(self._recording, rate_hz, self._size)
         self._upsampler = StreamResampler(CAPTURE_RATE_HZ, rate_hz)
         self._writer = StereoWavWriter(path, rate_hz)
         self._live = silence(0)
@@ -67,13 +71,16 @@ class StereoSink:
         """See ``audio.io.pump.Sink``."""
         if not self._closed:
             self._closed = True
+            if self._recording is not None:
+                self._recording.close()
             self._writer.close()
 
 
-def _frames(audio: WavAudio, rate_hz: int, size: int) -> Iterator[Pcm]:
+def _frames(audio: WavAudio, rate_hz: int, size: int) -> Generator[Pcm]:
+    """The recording in frames of ``size`` samples at ``rate_hz``."""
     cutter = FrameCutter(size)
     for block in audio.blocks(rate_hz):
         yield from cutter.push(block)
     rest = cutter.flush()
     if rest is not None:
-        yield np.asarray(rest, np.int16)
+        yield rest

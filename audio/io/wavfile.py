@@ -15,11 +15,8 @@ import numpy as np
 
 from agents.base.errors import InputError
 from audio.io.riff import WavFormat, WavHeader, bytes_left, read_exactly, read_header, to_mono
-from audio.io.wavwriter import StereoWavWriter
 from audio.pcm import Pcm
 from audio.resample import StreamResampler
-
-__all__ = ["StereoWavWriter", "WavAudio", "read_wav"]
 
 _BLOCK_BYTES = 1 << 18
 _BLOCK_S = 0.5

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from agents.base.errors import GloveError
-from audio.io.wavfile import StereoWavWriter, read_wav
+from audio.io.wavfile import read_wav
+from audio.io.wavwriter import StereoWavWriter
 from audio.pcm import Pcm, silence
 
 
