@@ -139,3 +139,13 @@ class SilentSource:
 
     def close(self) -> None:
         """See ``Source``."""
+
+
+class NullSink:
+    """Keeps nothing."""
+
+    def write(self, played: Pcm, user: Pcm | None) -> None:
+        """See ``Sink``."""
+
+    def close(self) -> None:
+        """See ``Sink``."""
