@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from agents.base.clock import infer
 from agents.base.errors import GloveError
 
 if TYPE_CHECKING:
+    from agents.everyday.timers import TimerBook
     from appliance.config import GloveConfig
     from appliance.conversations import RoomAgent
     from appliance.mind import Mind
@@ -29,18 +31,35 @@ LOADING_COST_S = 1.0
 
 
 @dataclass(frozen=True)
+class RoomMind:
+    """The mind of one session: ``agent`` answers in it, ``timers`` are those of the whole process."""
+
+    agent: RoomAgent
+    timers: TimerBook
+
+
+@dataclass
 class Session:
-    """A voice in a room and the agent behind it.
+    """A voice in a room and the mind behind it.
 
     Attributes:
         voice: the session itself.
-        agent: answers in it.
+        mind: answers in it.
         room: where it takes place; the session does not own it.
+        language: BCP-47 primary tag spoken before anything was heard.
+        on_close: called first when the session is closed.
     """
 
     voice: GloveVoice
-    agent: RoomAgent
+    mind: RoomMind
     room: AudioIO
+    language: str
+    on_close: Callable[[], None] | None = None
+
+    @property
+    def agent(self) -> RoomAgent:
+        """Answers in the session."""
+        return self.mind.agent
 
     async def start(self) -> None:
         """Open the room and listen. Raises ``GloveError`` when something could not be opened."""
@@ -48,6 +67,8 @@ class Session:
 
     async def close(self) -> None:
         """Stop listening, let what was heard reach the record, and close the record; idempotent."""
+        if self.on_close is not None:
+            self.on_close()
         try:
             await self.voice.stop()
         finally:
@@ -112,7 +133,7 @@ class Parts:
             detector=turn_detector(self.config, self.mind),
             settings=voice_settings(self.config),
         )
-        return Session(voice, agent, room)
+        return Session(voice, RoomMind(agent, self.mind.timers), room, self.language)
 
     async def close(self) -> None:
         """Stop the timers (they stay stored), close what the tools keep and let go of the models; idempotent."""

@@ -34,7 +34,8 @@ _JUMP_S = 1.0
 
 @dataclass(frozen=True)
 class TimerDue:
-    """A timer is due; it rings until ``TimerBook.dismiss``. ``missed`` when it was due while nothing was running.
+    """A timer is due; it rings until ``TimerBook.dismiss``, in later processes too. ``missed`` when it was due before
+    this process.
 
     ``late_s`` is how long ago it was due, in seconds (near zero except for missed ones).
     """
@@ -95,6 +96,7 @@ class TimerBook:
         self._changed = asyncio.Event()
         self._scope: Scope | None = None
         self._offset_s = 0.0
+        self._forgetting: set[asyncio.Future[None]] = set()
 
     async def start(self) -> list[TimerDue]:
         """Load stored timers and run them. Those that became due while nothing ran are emitted and returned as missed.
@@ -109,7 +111,6 @@ class TimerBook:
             remaining_s = (row.due - wall()).total_seconds()
             if remaining_s <= 0:
                 missed.append(_event(row, missed=True, late_s=-remaining_s))
-                await self._book.delete_timer(row.id)
             else:
                 self._entries[row.id] = _entry(row, remaining_s)
         self._scope = Scope("timers")
@@ -119,7 +120,9 @@ class TimerBook:
         return missed
 
     async def close(self) -> None:
-        """Stop running timers; they stay stored. Idempotent."""
+        """Stop running timers; they stay stored, also those that ring. Idempotent."""
+        if self._forgetting:
+            await asyncio.wait(self._forgetting)
         scope, self._scope = self._scope, None
         if scope is not None:
             await scope.close()
@@ -188,11 +191,12 @@ class TimerBook:
         ids = list(self._ringing) if timer_id is None else [timer_id]
         silenced = [event for each in ids if (event := self._ringing.pop(each, None)) is not None]
         for event in silenced:
+            self._forget(event.id)
             self.events.emit(TimerDismissed(event.id, event.name))
         return silenced
 
     async def _add(self, row: TimerRow) -> RunningTimer:
-        if len(self._entries) >= MOST_TIMERS:
+        if len(self._entries) + len(self._ringing) >= MOST_TIMERS:
             raise InputError("ERR_TIMER", f"There are already {MOST_TIMERS} timers.")
         asked = now()
         await self._book.save_timer(row)
@@ -207,7 +211,7 @@ class TimerBook:
             await self._follow_wall_clock()
             for timer_id, entry in sorted(self._entries.items(), key=lambda item: item[1].remaining_s()):
                 if entry.remaining_s() <= 0:
-                    await self._fire(timer_id)
+                    self._fire(timer_id)
             pending = [entry.remaining_s() for entry in self._entries.values()]
             self._changed.clear()
             try:
@@ -216,12 +220,16 @@ class TimerBook:
             except TimeoutError:
                 continue  # the usual way to wake: something may be due
 
-    async def _fire(self, timer_id: str) -> None:
+    def _fire(self, timer_id: str) -> None:
+        """Ring. The timer stays stored until somebody silences it: a process that dies meanwhile must ring again."""
         entry = self._entries.pop(timer_id, None)
-        if entry is None:
-            return
-        self._ring(_event(entry.row, late_s=max(0.0, -entry.remaining_s())))
-        await self._stored(self._book.delete_timer(timer_id))
+        if entry is not None:
+            self._ring(_event(entry.row, late_s=max(0.0, -entry.remaining_s())))
+
+    def _forget(self, timer_id: str) -> None:
+        task = asyncio.ensure_future(self._stored(self._book.delete_timer(timer_id)))
+        self._forgetting.add(task)
+        task.add_done_callback(self._forgetting.discard)
 
     def _ring(self, event: TimerDue) -> None:
         self._ringing[event.id] = event

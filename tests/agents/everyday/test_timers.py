@@ -90,6 +90,10 @@ async def test_timers_survive_a_restart_and_missed_ones_are_told(tmp_path: Path)
     await asyncio.sleep(481)
     assert [event.name for _, event in heard] == ["short", "long"]
     await timers.close()
+    again = TimerBook(book)  # nobody silenced them: they ring once more
+    assert [event.name for event in await again.start()] == ["short", "long"]
+    again.dismiss()
+    await again.close()
     await book.close()
     assert await EverydayBook(path).timers() == []
 

@@ -1,0 +1,105 @@
+"""The room that this machine itself is: microphone, speaker, wake word, and the greeting."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import structlog
+
+from agents.base.clock import infer
+from agents.base.errors import GloveError
+from agents.everyday.phrases import pick
+from appliance.rooms import DEVICE, can_be_heard
+
+if TYPE_CHECKING:
+    from appliance.config import GloveConfig
+    from appliance.daemon import Daemon
+    from audio.io.base import RoomHealth
+    from audio.io.device import DeviceRoom
+
+log = structlog.get_logger(__name__)
+
+GREETING_LIMIT_S = 30.0
+
+
+async def run_device(daemon: Daemon) -> None:
+    """Listen and speak on this machine until cancelled; without a sound card, wait for one.
+
+    Raises:
+        GloveError: the room failed; the daemon starts it again.
+    """
+    session = None
+    room = await open_room(daemon)
+    failed: asyncio.Future[GloveError] = asyncio.get_running_loop().create_future()
+    room.on_failed = lambda fault: None if failed.done() else failed.set_result(fault)
+    try:
+        session = await daemon.parts.session(room, name=DEVICE)
+        await daemon.start_session(DEVICE, session)
+        room.on_health = lambda health: daemon.tell(DEVICE, _told(daemon.config, health))
+        daemon.tell(DEVICE, _told(daemon.config, room.health))
+        greeter = asyncio.ensure_future(_greet(daemon)) if daemon.claim_greeting() else None
+        try:
+            raise await failed
+        finally:
+            if greeter is not None:
+                greeter.cancel()
+    finally:
+        if session is not None:
+            await session.close()
+        await room.close()
+
+
+async def open_room(daemon: Daemon) -> DeviceRoom:
+    """The device room of the configuration, not opened yet."""
+    from audio.io.device import DeviceRoom, DeviceSettings
+
+    device = daemon.config.device
+    settings = DeviceSettings(input=device.input, output=device.output, echo=device.echo)
+    return DeviceRoom(settings, vad=await infer(daemon.parts.vad, cost_s=0.0))
+
+
+def _told(config: GloveConfig, health: RoomHealth) -> str:
+    return f"Device: {listening(config)}" if health.state == "ok" else f"Device: {health.reason}"
+
+
+def listening(config: GloveConfig) -> str:
+    """What makes the microphone count, for people."""
+    match config.wake.mode:
+        case "open":
+            return "always listening"
+        case "ptt":
+            return "listening while glove ptt is down"
+        case _:
+            return f'listening after "{wake_words(config)}"'
+
+
+def wake_words(config: GloveConfig) -> str:
+    """The wake word as it is spoken."""
+    return config.wake.word.replace("_", " ")
+
+
+def greeting(config: GloveConfig) -> str:
+    """What is said once the microphone listens."""
+    language = config.speech.default_language
+    match config.wake.mode:
+        case "open":
+            return pick(language, en="I am listening.", de="Ich höre zu.")
+        case "ptt":
+            return pick(language, en="I am ready.", de="Ich bin bereit.")
+        case _:
+            words = wake_words(config)
+            return pick(language, en=f"I am listening. Say {words} first.", de=f"Ich höre zu. Sag zuerst {words}.")
+
+
+async def _greet(daemon: Daemon) -> None:
+    """Say once that the microphone listens, as soon as there is a speaker; not if that takes long."""
+    try:
+        async with asyncio.timeout(GREETING_LIMIT_S):
+            while (session := daemon.rooms.find(DEVICE)) is None or not can_be_heard(session):
+                await asyncio.sleep(0.1)
+            await session.voice.announce(greeting(daemon.config))
+    except TimeoutError:
+        log.info("nobody was greeted: there is no speaker")
+    except GloveError as fault:
+        log.error("nobody was greeted", code=fault.code, error=fault.message)

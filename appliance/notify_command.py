@@ -1,0 +1,28 @@
+"""``glove notify``: have the running appliance say something."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+
+def app() -> typer.Typer:
+    """The command."""
+    command = typer.Typer()
+    command.command()(notify)
+    return command
+
+
+def notify(
+    text: Annotated[str, typer.Argument(help="What to say.")],
+    urgent: Annotated[bool, typer.Option("--urgent", help="Do not wait for a polite moment.")] = False,
+) -> int:
+    """Have the running appliance say TEXT in the room last used, at a moment when it disturbs nobody."""
+    from appliance.control import ask
+
+    answer = ask({"do": "notify", "text": text, "urgent": urgent})
+    print(  # noqa: T201
+        "It will be spoken." if answer["room"] else "It will be spoken as soon as there is a room to speak in."
+    )
+    return 0

@@ -1,0 +1,56 @@
+"""The page as a room of the daemon."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import TYPE_CHECKING
+
+from appliance.build import Session
+
+if TYPE_CHECKING:
+    from appliance.daemon import Daemon
+    from audio.io.base import AudioIO
+
+PAGE = "page"
+"""Name of the room behind the page."""
+
+
+async def run_page(daemon: Daemon) -> None:
+    """Serve the page until cancelled.
+
+    Raises:
+        ConfigError: the port cannot be had; the daemon tries again.
+    """
+    from agents.base.credentials import Secret
+    from agents.base.errors import ConfigError
+    from appliance.api import make_app, serve
+    from appliance.auth import new_token
+
+    async def open_session(room: AudioIO) -> Session:
+        session = await daemon.parts.session(room, name=PAGE)
+        daemon.rooms.enter(PAGE, session)
+        return session
+
+    page = daemon.config.page
+    # One token for the whole process: a server that had to be started again keeps its callers.
+    token = daemon.secrets.setdefault(PAGE, Secret(new_token()))
+    app = make_app(open_session, token.reveal())
+    try:
+        server = await serve(app, page.host, page.port)
+    except ConfigError as fault:
+        daemon.tell(PAGE, f"Page: off. {fault}")
+        raise
+    address = server.address(token.reveal())
+    daemon.facts[PAGE] = address
+    daemon.tell(PAGE, f"Page: {address if not _is_logged() else f'http://{page.host}:{page.port}/ (glove status)'}")
+    try:
+        await asyncio.Event().wait()
+    finally:
+        daemon.facts.pop(PAGE, None)
+        await server.close()
+
+
+def _is_logged() -> bool:
+    """Whether standard output goes to the journal, which is no place for a token."""
+    return bool(os.environ.get("JOURNAL_STREAM") or os.environ.get("NOTIFY_SOCKET"))

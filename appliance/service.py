@@ -1,0 +1,67 @@
+"""The life of the daemon's process: one per user, its features, its loop, its end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+
+from agents.base.errors import GloveError
+from appliance import exits
+from appliance.config import GloveConfig
+from appliance.daemon import Daemon, Feature, stop_on_signals
+from appliance.instance import Instance, runtime_folder
+from appliance.version import installed_version
+
+
+def serve(config: GloveConfig) -> int:
+    """Run the daemon until it is stopped. Returns the exit code.
+
+    Raises:
+        GloveError: ``ERR_ALREADY_RUNNING``, or a part that is needed for anything at all is missing.
+    """
+    instance = Instance(runtime_folder())
+    try:
+        asyncio.run(_serve(config, instance))
+    finally:
+        instance.release()
+    # A recogniser that is still busy in its thread has nobody left to answer: nothing waits for it.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    return exits.OK
+
+
+async def _serve(config: GloveConfig, instance: Instance) -> None:
+    daemon = Daemon(config, instance, features(config), say=say)
+    stop_on_signals(daemon)
+    say(f"glove {installed_version()}, process {os.getpid()}: loading")
+    await daemon.run()
+    say("stopped")
+
+
+def features(config: GloveConfig) -> dict[str, Feature]:
+    """What ``config`` wants run.
+
+    Raises:
+        GloveError: ``ERR_NO_ROOM``: everything is switched off.
+    """
+    from appliance.device import run_device
+    from appliance.page_room import run_page
+
+    chosen: dict[str, Feature] = {}
+    if config.device.enabled:
+        chosen["device"] = run_device
+    if config.page.enabled:
+        chosen["page"] = run_page
+    if not chosen:
+        raise GloveError(
+            "ERR_NO_ROOM",
+            "There is no place to talk: device.enabled and page.enabled are both false.",
+            "Enable one of them in glove.toml.",
+        )
+    return chosen
+
+
+def say(line: str) -> None:
+    """Print a line for people, at once."""
+    print(line, flush=True)  # noqa: T201 - this is the command's output

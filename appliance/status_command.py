@@ -1,0 +1,41 @@
+"""``glove status``: what the running appliance does."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+
+def app() -> typer.Typer:
+    """The command."""
+    command = typer.Typer()
+    command.command()(status)
+    return command
+
+
+def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> int:
+    """Show which rooms are open, how they are, and the page's address. Exits with 1 when the appliance does not run."""
+    from appliance.control import ask
+
+    answer: dict[str, Any] = ask({"do": "status"})["status"]
+    if as_json:
+        print(json.dumps(answer, ensure_ascii=False, indent=2))  # noqa: T201
+        return 0
+    lines = [f"running as process {answer['pid']} for {answer['uptime_s']:.0f} s"]
+    if not answer["loaded"]:
+        lines.append("loading models")
+    for room in answer["rooms"]:
+        health = room["health"]
+        state = health["state"] + (f" ({health['reason']})" if health["reason"] else "")
+        lines.append(f"{room['name']}: {room['mode']}, {state}, {room['conversation'] or 'no conversation'}")
+        if room["store"] != "ok":
+            lines.append(f"{room['name']}: {room['store']}")
+    if answer.get("page"):
+        lines.append(f"page: {answer['page']}")
+    lines.append(f"timers: {answer['timers']} running, {answer['ringing']} ringing")
+    if answer["messages_waiting"]:
+        lines.append(f"messages waiting to be spoken: {answer['messages_waiting']}")
+    print("\n".join(lines))  # noqa: T201
+    return 0

@@ -1,0 +1,182 @@
+"""The daemon: rooms side by side, speaking first, conversations that end, features that fail."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from agents.base.errors import GloveError
+from agents.stores.sqlite import list_conversations
+from appliance.alerts import REPEAT_S
+from appliance.daemon import Daemon
+from appliance.rooms import MOST_NOTICES
+from appliance.transcripts import transcript
+from audio.io.base import RoomHealth
+from tests.appliance.house import House, Inhabited, house, simulated
+
+
+async def test_a_timer_rings_in_the_room_used_last_until_somebody_says_stop(tmp_path: Path) -> None:
+    async with house(tmp_path, simulated()) as home:
+        device, page = await home.enter("device"), await home.enter("page")
+        assert await device.say("set a timer for one minute") == "Timer set for 1 minute."
+        await page.say("hello")
+        await asyncio.sleep(62)
+        assert page.heard[-1] == "Your timer for 1 minute is ringing."
+        await device.say("hello")
+        await asyncio.sleep(REPEAT_S + 6)
+        assert device.heard[-1] == "Your timer for 1 minute is ringing."
+        assert await device.say("stop") == "Okay."
+        count = len(device.heard)
+        await asyncio.sleep(10 * REPEAT_S)
+        assert len(device.heard) == count
+
+
+async def test_nobody_used_a_room_so_the_device_speaks_first_where_it_can_be_heard(tmp_path: Path) -> None:
+    async with house(tmp_path, simulated()) as home:
+        home.daemon.rooms.notify("The washing is done.", urgent=True)
+        await asyncio.sleep(20)
+        assert home.daemon.rooms.waiting == 0  # taken, but there is nowhere to say it
+        device = await home.enter("device")
+        await asyncio.sleep(10)
+        assert device.heard == ["The washing is done."]
+        device.room.told = RoomHealth("down", "no sound card")
+        page = await home.enter("page")
+        home.daemon.rooms.notify("It is raining.")
+        await asyncio.sleep(10)
+        assert (device.heard, page.heard) == (["The washing is done."], ["It is raining."])
+
+
+async def test_a_message_waits_for_a_polite_moment_and_is_part_of_the_conversation(tmp_path: Path) -> None:
+    async with house(tmp_path, simulated()) as home:
+        device = await home.enter("device")
+        asking = asyncio.ensure_future(device.say("what can you do"))
+        await asyncio.sleep(0.5)
+        home.daemon.rooms.notify("Somebody is at the door.")
+        await asking
+        await asyncio.sleep(10)
+        assert device.heard[-1] == "Somebody is at the door."
+        assert await device.say("repeat that") == "Somebody is at the door."
+
+
+async def test_too_many_messages_are_refused(tmp_path: Path) -> None:
+    async with house(tmp_path, simulated()) as home:
+        for number in range(MOST_NOTICES):
+            home.daemon.rooms.notify(f"{number}")
+        with pytest.raises(GloveError, match="wait to be spoken already"):
+            home.daemon.rooms.notify("one more")
+
+
+async def test_a_conversation_ends_after_idle_and_is_kept(tmp_path: Path) -> None:
+    store = tmp_path / "glove.db"
+    async with house(tmp_path, simulated(store, conversation={"idle_s": 300})) as home:
+        device = await home.enter("device")
+        await device.say("remember that the key is under the mat")
+        first = device.session.agent.conversation_id
+        await asyncio.sleep(290)
+        await device.say("hello")
+        assert device.session.agent.conversation_id == first
+        await asyncio.sleep(320)
+        assert device.session.agent.conversation_id is None
+        assert "under the mat" in await device.say("what do you know about the key")
+        second = device.session.agent.conversation_id
+        assert second is not None and second != first and second.startswith("conversation_")
+        assert await device.say("forget that") != ""
+    assert first is not None
+    assert {entry.session_id for entry in await list_conversations(store)} == {first, second}
+    assert (await transcript(store, first))[1:4] == [
+        "You: remember that the key is under the mat",
+        "Glove: I'll remember: the key is under the mat.",
+        "You: hello",
+    ]
+
+
+async def test_a_restart_within_the_idle_time_goes_on_with_the_conversation(tmp_path: Path) -> None:
+    config = simulated(tmp_path / "glove.db")
+    async with house(tmp_path, config) as home:
+        device = await home.enter("device")
+        await device.say("what is two plus two")
+        first = device.session.agent.conversation_id
+    async with house(tmp_path, config) as home:
+        device = await home.enter("device")
+        assert await device.say("repeat that") == "2 + 2 is 4." or device.heard
+        assert device.session.agent.conversation_id == first
+        page = await home.enter("page")
+        await page.say("hello")
+        assert page.session.agent.conversation_id != first
+
+
+async def test_a_timer_that_nobody_heard_rings_again_after_a_restart(tmp_path: Path) -> None:
+    config = simulated(tmp_path / "glove.db")
+    async with house(tmp_path, config) as home:
+        device = await home.enter("device")
+        await device.say("set a tea timer for one minute")
+        await asyncio.sleep(70)
+        assert "tea" in device.heard[-1]
+    async with house(tmp_path, config) as home:
+        device = await home.enter("device")
+        await asyncio.sleep(10)
+        assert "tea" in device.heard[0]
+        await device.say("stop")
+    async with house(tmp_path, config) as home:
+        device = await home.enter("device")
+        await asyncio.sleep(30)
+        assert device.heard == []
+
+
+async def test_a_feature_that_fails_is_started_again_and_the_others_go_on(tmp_path: Path) -> None:
+    starts: list[float] = []
+
+    async def broken(daemon: Daemon) -> None:
+        starts.append(asyncio.get_running_loop().time())
+        raise GloveError("ERR_TEST", "It failed on purpose.")
+
+    async with house(tmp_path, simulated(), {"broken": broken}) as home:
+        device = await home.enter("device")
+        assert await device.say("what is two plus two")
+        await asyncio.sleep(120)
+        gaps = [round(after - before) for before, after in pairwise(starts)]
+        assert gaps[:4] == [1, 2, 4, 8]
+        assert max(gaps) <= 30
+
+
+async def test_the_watchdog_starves_when_the_sound_of_a_healthy_room_stands_still(tmp_path: Path) -> None:
+    async with house(tmp_path, simulated()) as home:
+        device = await home.enter("device")
+        assert await _moves(home)
+        await device.room._scope.close()  # the pump dies without a word
+        assert not await _moves(home)
+        device.room.told = RoomHealth("degraded", "no microphone")
+        assert await _moves(home)
+
+
+async def _moves(home: House) -> bool:
+    moving = True
+    for _ in range(5):
+        moving = home.daemon.frames_move()
+        await asyncio.sleep(1)
+    return moving
+
+
+async def test_a_full_disk_does_not_silence_the_appliance(tmp_path: Path) -> None:
+    config = simulated(tmp_path / "glove.db")
+    async with house(tmp_path, config) as home:
+        device = await home.enter("device")
+        await device.say("what is two plus two")
+        await _fill(device)
+        assert await device.say("what is two plus three")
+        assert device.session.agent.store_fault is not None
+        assert home.daemon.status()["rooms"][0]["store"] != "ok"
+        first = device.session.agent.conversation_id
+    assert first is not None
+    lines = await transcript(tmp_path / "glove.db", first)
+    assert "You: what is two plus three" in lines  # there was room again at the end
+
+
+async def _fill(inhabited: Inhabited) -> None:
+    """Let the conversation's file not grow any more."""
+    store = inhabited.session.agent.store
+    await store._file.read(lambda db: db.execute("PRAGMA max_page_count = 1").fetchall())  # type: ignore[union-attr]
+    await store._file.read(lambda db: db.execute("PRAGMA query_only = ON").fetchall())  # type: ignore[union-attr]
