@@ -1,0 +1,89 @@
+"""Who may use the page: a token made at every start, a cookie for the browser that knew it, and the right address.
+
+The page itself holds no secret. What needs the token is the room behind it. The address that ``glove run`` prints
+carries the token in its fragment, which browsers do not send; the page exchanges it for a cookie.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Iterable, Mapping
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+COOKIE = "glove_room"
+TOKEN_BYTES = 24
+
+
+def new_token() -> str:
+    """A token that cannot be guessed (192 bits), fit for an address."""
+    return secrets.token_urlsafe(TOKEN_BYTES)
+
+
+class Access:
+    """Checks requests.
+
+    Args:
+        token: the token of this start.
+        hosts: further names under which the page may be reached; ``localhost`` and loopback addresses always may.
+    """
+
+    def __init__(self, token: str, hosts: Iterable[str] = ()) -> None:
+        if len(token) < 16:
+            raise ValueError("the token is too short to protect anything")
+        self._token = token.encode()
+        self._cookie = hmac.new(self._token, b"glove room cookie", hashlib.sha256).hexdigest()
+        self._hosts = frozenset(host.lower().rstrip(".") for host in hosts)
+
+    @property
+    def cookie(self) -> str:
+        """What the cookie holds: proof of having known the token, not the token."""
+        return self._cookie
+
+    def knows(self, token: str) -> bool:
+        """Whether ``token`` is the token of this start; takes the same time for every wrong one."""
+        return hmac.compare_digest(token.encode(), self._token)
+
+    def admitted(self, cookies: Mapping[str, str], authorization: str | None) -> bool:
+        """Whether a request carries the cookie, or the token itself as ``Bearer`` (programs)."""
+        cookie = cookies.get(COOKIE, "")
+        scheme, _, credentials = (authorization or "").partition(" ")
+        by_cookie = hmac.compare_digest(cookie.encode(), self._cookie.encode())
+        by_token = scheme.lower() == "bearer" and self.knows(credentials.strip())
+        return by_cookie or by_token
+
+    def host_allowed(self, host: str | None) -> bool:
+        """Whether ``Host`` is a name of this machine that was agreed on: other names may have been pointed here."""
+        name = _host_name(host)
+        return name is not None and (name in self._hosts or name == "localhost" or _is_loopback(name))
+
+    def origin_allowed(self, origin: str | None, host: str | None) -> bool:
+        """Whether a request comes from the page itself, or from a program (which sends no ``Origin``)."""
+        if origin is None:
+            return True
+        if host is None:
+            return False
+        try:
+            parts = urlsplit(origin)
+        except ValueError:
+            return False
+        return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower()
+
+
+def _host_name(host: str | None) -> str | None:
+    if not host or "@" in host or "/" in host:
+        return None
+    try:
+        name = urlsplit(f"//{host}").hostname
+    except ValueError:
+        return None
+    return name.rstrip(".") if name else None
+
+
+def _is_loopback(name: str) -> bool:
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return False

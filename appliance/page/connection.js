@@ -1,0 +1,102 @@
+// The socket to the room: opens, admits, opens again.
+
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 10_000;
+
+/** Close code of the room for a caller whose place another one has taken. */
+export const REPLACED = 4000;
+
+/** Keeps a connection to the room; `on` is told what happens. */
+export class Connection {
+  /**
+   * @param {{
+   *   message: (message: object) => void,
+   *   sound: (pcm: ArrayBuffer) => void,
+   *   state: (state: "connecting" | "open" | "lost" | "replaced" | "refused") => void,
+   * }} on
+   */
+  constructor(on) {
+    this.on = on;
+    this.wait = FIRST_WAIT_MS;
+  }
+
+  /** Connect, and stay connected until somebody else takes the place. */
+  async open() {
+    clearTimeout(this.timer);
+    this.on.state("connecting");
+    await admit();
+    const url = new URL("room", location.href);
+    url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
+    url.hash = url.search = "";
+    const socket = new WebSocket(url);
+    socket.binaryType = "arraybuffer";
+    let opened = false;
+    socket.onopen = () => {
+      opened = true;
+      this.socket = socket;
+    };
+    socket.onmessage = ({ data }) => this.receive(data);
+    socket.onclose = ({ code }) => this.closed(code, opened);
+  }
+
+  receive(data) {
+    if (typeof data !== "string") {
+      this.on.sound(data);
+      return;
+    }
+    const message = JSON.parse(data);
+    if (message.t === "ready") {
+      this.wait = FIRST_WAIT_MS;
+      this.on.state("open");
+    }
+    this.on.message(message);
+  }
+
+  async closed(code, opened) {
+    this.socket = null;
+    if (code === REPLACED) {
+      this.on.state("replaced");
+    } else if (!opened && (await reachable())) {
+      this.on.state("refused");
+    } else {
+      this.on.state("lost");
+      this.timer = setTimeout(() => this.open(), this.wait);
+      this.wait = Math.min(2 * this.wait, LONGEST_WAIT_MS);
+    }
+  }
+
+  /** @param {object} message dropped when there is no connection */
+  send(message) {
+    this.socket?.send(JSON.stringify(message));
+    return Boolean(this.socket);
+  }
+
+  /** @param {ArrayBuffer} pcm dropped when there is no connection, or when the network has not taken the last second */
+  sound(pcm) {
+    if (this.socket && this.socket.bufferedAmount < 64_000) this.socket.send(pcm);
+  }
+}
+
+/** The address carries the token once; it becomes a cookie, and the address is cleaned. */
+async function admit() {
+  const token = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (!token) return;
+  try {
+    await fetch("login", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ token }),
+    });
+    history.replaceState(null, "", location.pathname);
+  } catch {
+    // The room is out of reach; opening the socket will say so.
+  }
+}
+
+async function reachable() {
+  try {
+    return (await fetch("health")).ok;
+  } catch {
+    return false;
+  }
+}
