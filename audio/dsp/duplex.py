@@ -1,0 +1,118 @@
+"""Full or half duplex: whether the microphone may be heard while the device speaks.
+
+With echo cancellation that works, always. Where the measured ERLE says that it does not (a loudspeaker that distorts, a
+device that processes sound itself), or where there is none, the microphone is gated while the device sounds and for a
+moment after, and health says so: a device that cannot be interrupted is better than one that talks to itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import Literal
+
+import numpy as np
+
+from audio.dsp.echo import EchoCanceller
+from audio.dsp.levels import ErleMeter
+from audio.pcm import FRAME_MS, Pcm, silence
+
+EchoMode = Literal["auto", "aec", "half-duplex", "off"]
+"""``auto``: cancel, and fall back to half duplex when the ERLE is too low. ``aec``: cancel, whatever the ERLE.
+``half-duplex``: gate. ``off``: neither (headphones)."""
+
+POOR_DB = 10.0
+"""ERLE below which the microphone is gated."""
+GOOD_DB = 15.0
+"""ERLE from which it is heard again."""
+TAIL_MS = 250
+"""How long the gate stays closed after the last sound: the sound buffers and the room."""
+REST_MS = 5000
+"""After this long without sound there is no echo left, and frames pass untouched: an idle device costs nothing."""
+QUIET_PEAK = 32
+"""Samples up to this (-60 dB) make no echo worth the name."""
+
+
+class Duplex(Enum):
+    """What is done about the device's own voice."""
+
+    FULL = "full"
+    HALF = "half"
+
+
+class EchoPath:
+    """One frame of the microphone at a time, from the sound card's to what the appliance hears.
+
+    Args:
+        mode: what to do about echo.
+        canceller: takes echo away; None where there is none (``auto`` and ``aec`` then mean half duplex).
+    """
+
+    def __init__(self, mode: EchoMode, canceller: EchoCanceller | None) -> None:
+        self.mode: EchoMode = mode
+        self._canceller = canceller if mode in ("auto", "aec") else None
+        self._meter = ErleMeter()
+        gates = mode == "half-duplex" or (mode != "off" and canceller is None)
+        self.duplex = Duplex.HALF if gates else Duplex.FULL
+        self._since_sound_ms = REST_MS
+        self.gated = 0
+
+    @property
+    def erle_db(self) -> float | None:
+        """The measured ERLE, or None while there is too little to judge by."""
+        return self._meter.db
+
+    @property
+    def reason(self) -> str:
+        """Why the microphone is gated although nobody asked for that; empty otherwise."""
+        if self.duplex is Duplex.FULL or self.mode == "half-duplex":
+            return ""
+        if self._canceller is None:
+            return "There is no echo cancellation here, so the microphone rests while the device speaks."
+        return "Echo cancellation does not work well enough here, so the microphone rests while the device speaks."
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether the microphone is not heard now."""
+        return self.duplex is Duplex.HALF and self._since_sound_ms <= TAIL_MS
+
+    def process(self, frame: Pcm, reference: Sequence[Pcm]) -> Pcm:
+        """What is heard of ``frame``, while ``reference`` was played (10 ms frames at the sink's rate)."""
+        self._clock(reference)
+        clean = frame
+        if self._canceller is not None and self._since_sound_ms < REST_MS:
+            clean = self._canceller.process(frame, reference)
+            self._meter.add(frame, clean, self._since_sound_ms <= TAIL_MS)
+            self._judge()
+        elif self._canceller is not None:
+            self._meter.add(frame, clean, sounding=False)
+        if self.is_gated:
+            self.gated += 1
+            return silence(frame.size)
+        return clean
+
+    def reset(self) -> None:
+        """A device has changed: measure again, and cancel until that is done."""
+        self._meter.reset()
+        if self._canceller is not None:
+            self._canceller.reset()
+            self.duplex = Duplex.FULL
+
+    def _clock(self, reference: Sequence[Pcm]) -> None:
+        if any(_peak(part) > QUIET_PEAK for part in reference):
+            self._since_sound_ms = 0
+        else:
+            self._since_sound_ms = min(REST_MS, self._since_sound_ms + FRAME_MS)
+
+    def _judge(self) -> None:
+        db = self._meter.db
+        if self.mode != "auto" or db is None:
+            return
+        if db < POOR_DB:
+            self.duplex = Duplex.HALF
+        elif db >= GOOD_DB:
+            self.duplex = Duplex.FULL
+
+
+def _peak(pcm: Pcm) -> int:
+    return int(np.abs(pcm.astype(np.int32)).max()) if pcm.size else 0

@@ -1,0 +1,110 @@
+"""Meters: how loud it is, and how much of the device's own voice echo cancellation takes away (ERLE)."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from audio.pcm import Pcm, rms
+
+SILENCE_DB = -96.0
+"""The level of digital silence: the smallest step of 16 bits."""
+
+
+def level_db(pcm: Pcm) -> float:
+    """Level in dB below full scale (0 = a full-scale square wave), not less than ``SILENCE_DB``."""
+    return max(SILENCE_DB, float(20 * np.log10(rms(pcm) + 1e-9)))
+
+
+class LevelMeter:
+    """A level that rises at once and falls slowly, as a display shows it.
+
+    Args:
+        fall_db: how far it falls per frame.
+    """
+
+    def __init__(self, fall_db: float = 0.3) -> None:
+        self._fall_db = fall_db
+        self.db = SILENCE_DB
+
+    def add(self, pcm: Pcm) -> None:
+        """One more frame."""
+        self.db = max(level_db(pcm), self.db - self._fall_db)
+
+
+class ErleMeter:
+    """Echo return loss enhancement, measured live: by how many dB the echo in the microphone is weakened.
+
+    Frames are compared while the reference sounds, in windows of half a second. The noise of the room, measured while
+    the reference is silent, is taken out of both sides; windows in which hardly any echo arrives (headphones, a volume
+    of zero) say nothing and are left out. A user who speaks at the same time makes a window look bad, a canceller that
+    fails makes all of them look bad: the estimate is the upper quartile of the last eight.
+
+    Args:
+        window: frames of one window.
+    """
+
+    FEWEST = 5
+    """Windows (2.5 s of sound) before there is an estimate."""
+    ECHO_OVER_NOISE = 4.0
+    """How many times the power of the noise an echo must have to be measured (6 dB)."""
+    NOISE_FALL = 0.05
+    NOISE_RISE = 0.005
+
+    def __init__(self, window: int = 50) -> None:
+        self._window = window
+        self._noise: float | None = None
+        self._kept: deque[float] = deque(maxlen=8)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._frames = 0
+        self._before = 0.0
+        self._after = 0.0
+
+    @property
+    def db(self) -> float | None:
+        """The estimate, or None while there is too little to judge by."""
+        if len(self._kept) < self.FEWEST:
+            return None
+        return float(np.percentile(list(self._kept), 75))
+
+    def add(self, before: Pcm, after: Pcm, sounding: bool) -> None:
+        """One frame before and after cancellation; ``sounding``: whether its echo may be in it."""
+        power = _power(before)
+        if not sounding:
+            self._follow_noise(power)
+            return
+        self._frames += 1
+        self._before += power
+        self._after += _power(after)
+        if self._frames == self._window:
+            self._close()
+            self._begin()
+
+    def reset(self) -> None:
+        """Forget what was measured of the echo: the path has changed."""
+        self._kept.clear()
+        self._begin()
+
+    def _close(self) -> None:
+        noise = self._noise or 1.0
+        before, after = self._before / self._window, self._after / self._window
+        if before < self.ECHO_OVER_NOISE * noise:
+            return
+        echo, rest = before - noise, max(after - noise, noise / 4, 1e-3)
+        self._kept.append(float(10 * np.log10(max(echo / rest, 1e-3))))
+
+    def _follow_noise(self, power: float) -> None:
+        """Down quickly, up slowly, so that speech does not count as noise."""
+        if self._noise is None:
+            self._noise = power
+        rate = self.NOISE_FALL if power < self._noise else self.NOISE_RISE
+        self._noise += rate * (power - self._noise)
+
+
+def _power(pcm: Pcm) -> float:
+    """Mean square on the scale of int16."""
+    x = pcm.astype(np.float64)
+    return float(np.mean(x * x)) if x.size else 0.0

@@ -1,0 +1,125 @@
+"""The reference of echo cancellation: what was really handed to the sink, given back in the rhythm of the microphone.
+
+A canceller learns the delay between the reference and its echo, so the two must advance together: one frame of
+reference per frame of microphone, whenever the threads happen to run. Nothing is dropped to get there. When the
+reference is late, the microphone's frame goes without and the reference stays that much older; when it has piled up
+(the two clocks drift, a sink asks for more at once), two frames are given for one of the microphone.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from audio.pcm import FRAME_MS, FrameCutter, Pcm
+
+CUSHION = 2
+"""Frames of reference kept back, so that a sink that is 20 ms late leaves no gap. Echo takes longer than that to come
+back through two sound buffers, so the reference is still ahead of it."""
+LOOK_BACK = 100
+"""Frames over which the smallest pile is found before some of it is given back: a second."""
+BURST = 20
+"""Frames (200 ms) ahead of the microphone from which the pile is taken down at once."""
+LIMIT = 200
+"""Frames (2 s) kept at most."""
+
+
+class Reference:
+    """Played sound between two threads: ``played`` is called by the sink, ``take`` by the front end.
+
+    Args:
+        rate_hz: the sink's rate; a frame has ``rate_hz / 100`` samples.
+
+    Attributes:
+        lost: samples that came while ``LIMIT`` frames were waiting.
+        late: frames of the microphone that went without reference while the sink was running.
+        written: samples that were played.
+        taken: frames that were given out.
+    """
+
+    def __init__(self, rate_hz: int) -> None:
+        self.rate_hz = rate_hz
+        self._size = rate_hz * FRAME_MS // 1000
+        self._cutter = FrameCutter(self._size)
+        self._chunks: deque[Pcm | None] = deque()
+        self._frames: deque[Pcm] = deque()
+        self._running = False
+        self._smallest = LIMIT
+        self._looked = 0
+        self._empty = 0
+        self.lost = 0
+        self.late = 0
+        self.written = 0
+        self.taken = 0
+
+    @property
+    def pending(self) -> int:
+        """Samples that were played and not yet given out. For the front end's thread and for tests at rest."""
+        return (
+            sum(chunk.size for chunk in list(self._chunks) if chunk is not None)
+            + self._size * len(self._frames)
+            + self._cutter.pending
+        )
+
+    def played(self, pcm: Pcm) -> None:
+        """Samples that go to the sink now; the array must not change afterwards."""
+        self.written += pcm.size
+        if len(self._chunks) >= LIMIT:
+            self.lost += pcm.size
+            return
+        self._chunks.append(pcm)
+
+    def restart(self) -> None:
+        """The sink is about to be opened anew: what waits is old, and the cushion forms again. From any thread."""
+        self._chunks.append(None)
+
+    def take(self, waiting: int = 0) -> list[Pcm]:
+        """The frames that go with the microphone's next frame: one as a rule; none, or two, to stay together.
+
+        Args:
+            waiting: frames of the microphone that wait behind this one. Both sides pile up while the front end cannot
+                run, and that is no drift.
+        """
+        self._collect()
+        if not self._running:
+            if len(self._frames) <= CUSHION:
+                return []
+            self._running = True
+        if not self._frames:
+            self._count_late()
+            return []
+        self._empty = 0
+        ahead = len(self._frames) - 1 - waiting
+        return [self._next() for _ in range(2 if len(self._frames) > 1 and self._piled_up(ahead) else 1)]
+
+    def _count_late(self) -> None:
+        """A sink that has given nothing for long has stopped, and is late no more."""
+        self.late += 1
+        self._empty += 1
+        if self._empty >= BURST:
+            self._running, self._empty = False, 0
+
+    def _next(self) -> Pcm:
+        self.taken += 1
+        return self._frames.popleft()
+
+    def _piled_up(self, ahead: int) -> bool:
+        """Whether clearly more than the cushion was left over all through the last second, or far too much now."""
+        self._smallest = min(self._smallest, ahead)
+        self._looked += 1
+        if self._looked < LOOK_BACK:
+            return ahead >= BURST
+        surplus = self._smallest > CUSHION + 1
+        self._smallest, self._looked = LIMIT, 0
+        return surplus or ahead >= BURST
+
+    def _collect(self) -> None:
+        while self._chunks:
+            chunk = self._chunks.popleft()
+            if chunk is None:
+                self._running, self._empty = False, 0
+                self._frames.clear()
+                self._cutter.reset()
+            else:
+                self._frames.extend(self._cutter.push(chunk))
+        while len(self._frames) > LIMIT:
+            self.lost += self._frames.popleft().size

@@ -1,0 +1,382 @@
+"""The device room: the machine's own microphone and speaker.
+
+Three parties work together. The sound system calls back from threads of its own; the front end, in a thread of its own,
+turns what was captured into frames with their voice events; the loop hands those to the session, in order, and keeps
+the streams running. Without a microphone or a speaker the room is open all the same, and says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structlog
+
+from agents.base import clock
+from agents.base.errors import GloveError
+from agents.base.scope import Scope
+from audio.dsp.duplex import EchoMode, EchoPath
+from audio.dsp.echo import EchoCanceller, WebRtcEchoCanceller
+from audio.dsp.reference import Reference
+from audio.io.backend import DeviceInfo, SoundBackend, SoundStream
+from audio.io.base import AudioIO, OnFrame, RoomHealth
+from audio.io.front_end import FrontEnd, Heard
+from audio.io.front_vad import FrontEndVad
+from audio.io.lane import Lane, LaneState
+from audio.io.player import Player
+from audio.io.supervisor import Supervisor, SupervisorTimes
+from audio.pcm import CAPTURE_RATE_HZ, FRAME_MS, Pcm, silence
+from audio.vad.base import VadAdapter
+
+log = structlog.get_logger(__name__)
+
+SWITCH_S = 0.0005
+"""How soon a thread that computes lets another one run. Python's own 5 ms, spent at each of the front end's calls into
+native code, would make it fall behind whenever the loop computes."""
+
+
+@dataclass(frozen=True)
+class DeviceSettings:
+    """Which devices, and how.
+
+    Attributes:
+        input, output: ``default``, an id or (part of) a name from ``list_devices``, or ``none``.
+        echo: see ``audio.dsp.duplex.EchoMode``.
+        latency_ms: sound kept ready in each of the two sound buffers; less reacts faster, more forgives more.
+        rate_hz: rate of the player; 16000, 32000 or 48000.
+    """
+
+    input: str = "default"
+    output: str = "default"
+    echo: EchoMode = "auto"
+    latency_ms: int = 40
+    rate_hz: int = 48_000
+
+
+class DeviceRoom(AudioIO):
+    """Microphone and speaker as a room. It may be opened again after ``close``.
+
+    The media clock counts captured samples; without a microphone, silence in their place.
+
+    Args:
+        settings: which devices, and how.
+        vad: the voice detector, which from now on belongs to the front end; None for push-to-talk without one.
+        backend: the sound system; PortAudio when None.
+        canceller: takes the device's own voice away; WebRTC's when None.
+        times: limits of the supervisor.
+
+    Attributes:
+        failed: why the room ended by itself, or None.
+        on_failed: called then, on the loop. Nothing in this process brings the device back: start it afresh.
+        on_health: called on the loop when state or reason of ``health`` changed.
+    """
+
+    def __init__(
+        self,
+        settings: DeviceSettings | None = None,
+        *,
+        vad: VadAdapter | None = None,
+        backend: SoundBackend | None = None,
+        canceller: EchoCanceller | None = None,
+        times: SupervisorTimes | None = None,
+    ) -> None:
+        self.settings = settings or DeviceSettings()
+        self.player = Player(self.settings.rate_hz)
+        self.failed: GloveError | None = None
+        self.on_failed: Callable[[GloveError], None] | None = None
+        self.on_health: Callable[[RoomHealth], None] | None = None
+        self._detector = vad
+        self._backend = backend
+        self._canceller = canceller
+        self._times = times or SupervisorTimes()
+        self._front_vad = None
+        if vad is not None:
+            self._front_vad = FrontEndVad(self._command_vad, supports_real_start=vad.supports_real_start)
+        self.vad = self._front_vad
+        self._front: FrontEnd | None = None
+        self._reference = Reference(self.settings.rate_hz)
+        self._lanes: dict[str, Lane] = {}
+        self._supervisor: Supervisor | None = None
+        self._scope = Scope("device")
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._on_frame: OnFrame | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._called = False
+        self._time_s = 0.0
+        self._told = ("", "")
+
+    # -- life
+
+    async def open(self, on_frame: OnFrame) -> None:
+        """See ``AudioIO``. A missing device is no error: see ``health``.
+
+        Raises:
+            GloveVoiceError: ``ERR_AUDIO_BACKEND``, PortAudio is not installed.
+            RuntimeError: the room is open.
+        """
+        if self._on_frame is not None:
+            raise RuntimeError("the room is open")
+        self._loop = asyncio.get_running_loop()
+        backend = self._backend or _portaudio()
+        self._backend = backend
+        now = clock.perf_counter if not backend.on_loop else self._loop.time
+        echo = EchoPath(self._echo_mode, await self._make_canceller())
+        self._reference = Reference(self.settings.rate_hz)
+        before = self._front.vad_sample if self._front is not None else 0
+        front = FrontEnd(self.player, self._reference, echo, self._detector, now, self._wake, before)
+        if self._front_vad is not None:
+            self._front_vad.begin()
+            front.command(front.reset_vad)
+        self._front, self._on_frame, self._called, self._time_s = front, on_frame, False, 0.0
+        self.failed, self._told = None, ("", "")
+        settings = self.settings
+        self._lanes = {"input": Lane("input", settings.input, now), "output": Lane("output", settings.output, now)}
+        lanes = tuple(self._lanes.values())
+        self._supervisor = Supervisor(backend, lanes, self, self._tell_health, self._times)
+        self._scope = Scope("device", on_fault=self._on_fault)
+        self._stopped.clear()
+        if backend.on_loop:
+            self._scope.spawn(self._step_on_loop(front), "front-end")
+        else:
+            sys.setswitchinterval(min(SWITCH_S, sys.getswitchinterval()))
+            self._thread = threading.Thread(
+                target=front.run, args=(self._stopped,), name="sound-front-end", daemon=True
+            )
+            self._thread.start()
+        try:
+            await self._supervisor.look()
+        except BaseException:
+            await self.close()
+            raise
+        self._scope.spawn(self._supervisor.run(), "supervisor")
+
+    async def close(self) -> None:
+        """See ``AudioIO``."""
+        self._on_frame = None
+        await self._scope.close()
+        if self._supervisor is not None:
+            supervisor, self._supervisor = self._supervisor, None
+            await supervisor.close()
+        self._stopped.set()
+        if self._front is not None:
+            self._front.has_work.set()
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            await asyncio.get_running_loop().run_in_executor(None, thread.join, 1.0)
+
+    @property
+    def _echo_mode(self) -> EchoMode:
+        """Where only one direction is wanted there is no echo."""
+        return "off" if "none" in (self.settings.input, self.settings.output) else self.settings.echo
+
+    async def _make_canceller(self) -> EchoCanceller | None:
+        if self._echo_mode not in ("auto", "aec"):
+            return None
+        if self._canceller is None:
+            rate_hz = self.settings.rate_hz
+            self._canceller = await clock.infer(lambda: WebRtcEchoCanceller(rate_hz), cost_s=0.5)
+        else:
+            self._canceller.reset()
+        return self._canceller
+
+    def _on_fault(self, _child: str, fault: BaseException) -> None:
+        error = fault if isinstance(fault, GloveError) else GloveError("ERR_ROOM", f"The room failed: {fault}")
+        self.failed = error
+        self._tell_health()
+        if self.on_failed is not None:
+            self.on_failed(error)
+
+    # -- time and health
+
+    @property
+    def time_s(self) -> float:
+        """Seconds on the room's media clock; never runs backwards. May be read from any thread."""
+        if self._front is not None:
+            self._time_s = max(self._time_s, self._front.time_s)
+        return self._time_s
+
+    @property
+    def health(self) -> RoomHealth:
+        """See ``AudioIO``. Values:
+
+        * ``level_db``: what the microphone delivers, below full scale; ``erle_db``: what echo cancellation takes away,
+          once measured; ``capture_to_vad_p99_ms``: of the last ten seconds.
+        * ``capture_age_s``: since the microphone's last call. ``overruns``, ``underruns``: gaps that the sound system
+          reported. ``reopened``: streams opened anew.
+        * ``lost_samples``, ``lost_reference_samples``, ``late_reference_frames``, ``dropped_frames``: what a part of
+          the appliance was too slow for. ``filled_frames``: silence in place of a microphone. ``gated_frames``: not
+          heard while the device spoke. ``faults``: frames whose processing failed.
+        """
+        front, lanes = self._front, self._lanes
+        if front is None or not lanes:
+            return RoomHealth("down", "The room is not open.")
+        if self.failed is not None:
+            return RoomHealth("down", str(self.failed), self._values(front))
+        troubles = [_trouble(lane) for lane in lanes.values() if not lane.works]
+        state = "ok"
+        if troubles or front.echo.reason:
+            state = "degraded"
+        if not any(lane.works and lane.state is not LaneState.OFF for lane in lanes.values()):
+            state = "down"
+        if lanes["input"].state is LaneState.SILENT:
+            state = "degraded"
+            troubles.append("The microphone delivers nothing but digital silence.")
+        if front.echo.reason and not troubles:
+            troubles.append(front.echo.reason)
+        return RoomHealth(state, " ".join(troubles), self._values(front))
+
+    def _values(self, front: FrontEnd) -> dict[str, float]:
+        microphone, speaker = self._lanes["input"], self._lanes["output"]
+        values = {
+            "level_db": round(front.level.db, 1),
+            "capture_age_s": round(microphone.age_s, 3),
+            "overruns": microphone.xruns,
+            "underruns": speaker.xruns,
+            "reopened": max(0, microphone.opened - 1) + max(0, speaker.opened - 1),
+            "lost_samples": front.lost,
+            "lost_reference_samples": self._reference.lost,
+            "late_reference_frames": self._reference.late,
+            "dropped_frames": front.dropped,
+            "filled_frames": front.filled,
+            "gated_frames": front.echo.gated,
+            "faults": front.faults,
+        }
+        erle, delays = front.echo.erle_db, sorted(front.delay_s)
+        if erle is not None:
+            values["erle_db"] = round(erle, 1)
+        if delays:
+            values["capture_to_vad_p99_ms"] = round(1000 * delays[int(0.99 * (len(delays) - 1))], 2)
+        return values
+
+    def _tell_health(self) -> None:
+        health = self.health
+        told = (health.state, health.reason)
+        if told == self._told:
+            return
+        first, self._told = self._told == ("", ""), told
+        if health.state != "ok" or not first:
+            log.warning("the device room has changed", state=health.state, reason=health.reason)
+        if self.on_health is not None:
+            self.on_health(health)
+
+    # -- between front end and session
+
+    def _command_vad(self, command: Callable[[FrontEnd], None]) -> None:
+        front = self._front
+        if front is not None:
+            front.command(lambda: command(front))
+
+    def _wake(self) -> None:
+        """In the front end's thread: have the loop collect, once per batch."""
+        if self._called or self._loop is None:
+            return
+        self._called = True
+        try:
+            self._loop.call_soon_threadsafe(self._deliver)
+        except RuntimeError:  # the loop is closed, and with it the room
+            self._stopped.set()
+
+    def _deliver(self) -> None:
+        self._called = False
+        front = self._front
+        if front is None:
+            return
+        for heard in front.collect():
+            if self._on_frame is None:
+                return
+            self._hand_over(front, self._on_frame, heard)
+
+    def _hand_over(self, front: FrontEnd, on_frame: OnFrame, heard: Heard) -> None:
+        if self._front_vad is not None:
+            self._front_vad.offer(heard)
+        try:
+            on_frame(heard.pcm, heard.sample)
+        except Exception:
+            log.exception("the session failed on a frame")
+        if self._front_vad is not None:
+            front.armed = self._front_vad.settle()
+        owned = self.pause_owner is not None and self.pause_owner()
+        if heard.paused == self.player.generation and not owned:
+            self.player.resume()
+
+    async def _step_on_loop(self, front: FrontEnd) -> None:
+        """On virtual time the front end works on the loop, right after each capture."""
+        assert self._loop is not None
+        while True:
+            front.has_work.clear()
+            front.step()
+            await asyncio.sleep(FRAME_MS / 2000)
+
+    # -- between sound system and front end (``Plumbing``)
+
+    def connect(self, lane: Lane, ticket: int, device: DeviceInfo) -> SoundStream:
+        """See ``audio.io.supervisor.Plumbing``."""
+        assert self._backend is not None
+        latency_s = self.settings.latency_ms / 1000
+        if lane.direction == "input":
+            return self._connect_input(self._backend, lane, ticket, device, latency_s)
+        return self._connect_output(self._backend, lane, ticket, device, latency_s)
+
+    def _connect_input(
+        self, backend: SoundBackend, lane: Lane, ticket: int, device: DeviceInfo, latency_s: float
+    ) -> SoundStream:
+        front = self._front
+        assert front is not None
+        rate: list[int] = []
+        early: list[Pcm] = []
+
+        def on_input(pcm: Pcm, gap: bool) -> None:
+            if not lane.called(ticket, pcm, gap):
+                return
+            if not rate:  # the stream calls before it is known at which rate it runs
+                early.append(pcm)
+                return
+            while early:
+                front.captured(early.pop(0), rate[0])
+            front.captured(pcm, rate[0])
+
+        stream = backend.open_input(device, CAPTURE_RATE_HZ, latency_s, on_input, lambda: lane.ended(ticket))
+        rate.append(stream.rate_hz)
+        return stream
+
+    def _connect_output(
+        self, backend: SoundBackend, lane: Lane, ticket: int, device: DeviceInfo, latency_s: float
+    ) -> SoundStream:
+        player, reference = self.player, self._reference
+        reference.restart()
+
+        def on_output(samples: int, gap: bool) -> Pcm:
+            if not lane.called(ticket, None, gap):
+                return silence(samples)
+            pcm = player.pull(samples)
+            reference.played(pcm)
+            return pcm
+
+        return backend.open_output(device, player.rate_hz, latency_s, on_output, lambda: lane.ended(ticket))
+
+    def opened(self, lane: Lane) -> None:
+        """See ``audio.io.supervisor.Plumbing``."""
+        front = self._front
+        if front is not None and lane.opened > 1:
+            front.command(front.echo.reset)
+
+    def sounding(self) -> bool:
+        """See ``audio.io.supervisor.Plumbing``."""
+        return self.player.sounding
+
+
+def _trouble(lane: Lane) -> str:
+    if lane.trouble:
+        return lane.trouble
+    what = "microphone" if lane.direction == "input" else "speaker"
+    return f"The {what} has stopped working and is being opened again."
+
+
+def _portaudio() -> SoundBackend:
+    from audio.io.portaudio import PortAudioBackend
+
+    return PortAudioBackend()

@@ -1,0 +1,1 @@
+"""Real peers: programs that the appliance talks to in the field, started for the tests."""
