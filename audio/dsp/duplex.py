@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from audio.dsp.echo import EchoCanceller
-from audio.dsp.levels import ErleMeter
+from audio.dsp.levels import ErleMeter, power
 from audio.pcm import FRAME_MS, Pcm, silence
 
 EchoMode = Literal["auto", "aec", "half-duplex", "off"]
@@ -72,6 +72,11 @@ class EchoPath:
         return "Echo cancellation does not work well enough here, so the microphone rests while the device speaks."
 
     @property
+    def at_rest(self) -> bool:
+        """Whether nothing has sounded for so long that frames pass untouched."""
+        return self._since_sound_ms >= REST_MS
+
+    @property
     def is_gated(self) -> bool:
         """Whether the microphone is not heard now."""
         return self.duplex is Duplex.HALF and self._since_sound_ms <= TAIL_MS
@@ -79,16 +84,24 @@ class EchoPath:
     def process(self, frame: Pcm, reference: Sequence[Pcm]) -> Pcm:
         """What is heard of ``frame``, while ``reference`` was played (10 ms frames at the sink's rate)."""
         self._clock(reference)
-        clean = frame
-        if self._canceller is not None and self._since_sound_ms < REST_MS:
-            clean = self._canceller.process(frame, reference)
-            self._meter.add(frame, clean, self._since_sound_ms <= TAIL_MS)
-            self._judge()
-        elif self._canceller is not None:
-            self._meter.add(frame, clean, sounding=False)
+        clean = self._cancel(frame, reference)
         if self.is_gated:
             self.gated += 1
             return silence(frame.size)
+        return clean
+
+    def _cancel(self, frame: Pcm, reference: Sequence[Pcm]) -> Pcm:
+        if self._canceller is None:
+            return frame
+        if self.at_rest:
+            self._meter.rest(power(frame))
+            return frame
+        clean = self._canceller.process(frame, reference)
+        if self._since_sound_ms <= TAIL_MS:
+            self._meter.add(power(frame), power(clean))
+            self._judge()
+        else:
+            self._meter.rest(power(frame))
         return clean
 
     def reset(self) -> None:
@@ -99,7 +112,7 @@ class EchoPath:
             self.duplex = Duplex.FULL
 
     def _clock(self, reference: Sequence[Pcm]) -> None:
-        if any(_peak(part) > QUIET_PEAK for part in reference):
+        if any(part.any() and _peak(part) > QUIET_PEAK for part in reference):
             self._since_sound_ms = 0
         else:
             self._since_sound_ms = min(REST_MS, self._since_sound_ms + FRAME_MS)

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 
 import numpy as np
 
-from audio.pcm import Pcm, rms
+from audio.pcm import Pcm
 
 SILENCE_DB = -96.0
 """The level of digital silence: the smallest step of 16 bits."""
 
 
-def level_db(pcm: Pcm) -> float:
-    """Level in dB below full scale (0 = a full-scale square wave), not less than ``SILENCE_DB``."""
-    return max(SILENCE_DB, float(20 * np.log10(rms(pcm) + 1e-9)))
+def power(pcm: Pcm) -> float:
+    """Mean square on the scale of int16; 0 for an empty array."""
+    x = pcm.astype(np.float32)
+    return float(np.dot(x, x)) / max(1, x.size)
+
+
+def power_db(mean_square: float) -> float:
+    """A ``power`` in dB below full scale, not less than ``SILENCE_DB``."""
+    return max(SILENCE_DB, 10 * math.log10(mean_square / 32768.0**2 + 1e-12))
 
 
 class LevelMeter:
-    """A level that rises at once and falls slowly, as a display shows it.
+    """A level in dB below full scale that rises at once and falls slowly, as a display shows it.
 
     Args:
         fall_db: how far it falls per frame.
@@ -28,9 +35,9 @@ class LevelMeter:
         self._fall_db = fall_db
         self.db = SILENCE_DB
 
-    def add(self, pcm: Pcm) -> None:
-        """One more frame."""
-        self.db = max(level_db(pcm), self.db - self._fall_db)
+    def add(self, mean_square: float) -> None:
+        """The ``power`` of one more frame."""
+        self.db = max(power_db(mean_square), self.db - self._fall_db)
 
 
 class ErleMeter:
@@ -70,18 +77,21 @@ class ErleMeter:
             return None
         return float(np.percentile(list(self._kept), 75))
 
-    def add(self, before: Pcm, after: Pcm, sounding: bool) -> None:
-        """One frame before and after cancellation; ``sounding``: whether its echo may be in it."""
-        power = _power(before)
-        if not sounding:
-            self._follow_noise(power)
-            return
+    def add(self, before: float, after: float) -> None:
+        """The power of one frame before and after cancellation, which may hold the echo of sound."""
         self._frames += 1
-        self._before += power
-        self._after += _power(after)
+        self._before += before
+        self._after += after
         if self._frames == self._window:
             self._close()
             self._begin()
+
+    def rest(self, before: float) -> None:
+        """The power of one frame without echo: the room's noise, followed down quickly and up slowly."""
+        if self._noise is None:
+            self._noise = before
+        rate = self.NOISE_FALL if before < self._noise else self.NOISE_RISE
+        self._noise += rate * (before - self._noise)
 
     def reset(self) -> None:
         """Forget what was measured of the echo: the path has changed."""
@@ -95,16 +105,3 @@ class ErleMeter:
             return
         echo, rest = before - noise, max(after - noise, noise / 4, 1e-3)
         self._kept.append(float(10 * np.log10(max(echo / rest, 1e-3))))
-
-    def _follow_noise(self, power: float) -> None:
-        """Down quickly, up slowly, so that speech does not count as noise."""
-        if self._noise is None:
-            self._noise = power
-        rate = self.NOISE_FALL if power < self._noise else self.NOISE_RISE
-        self._noise += rate * (power - self._noise)
-
-
-def _power(pcm: Pcm) -> float:
-    """Mean square on the scale of int16."""
-    x = pcm.astype(np.float64)
-    return float(np.mean(x * x)) if x.size else 0.0

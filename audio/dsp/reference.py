@@ -119,6 +119,8 @@ class Reference:
                 self._running, self._empty = False, 0
                 self._frames.clear()
                 self._cutter.reset()
+            elif chunk.size == self._size and not self._cutter.pending:
+                self._frames.append(chunk)
             else:
                 self._frames.extend(self._cutter.push(chunk))
         while len(self._frames) > LIMIT:
