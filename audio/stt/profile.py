@@ -123,7 +123,10 @@ def _decide(store: WeightsStore, machine: Machine, measure: Callable[[WeightsSto
         return SttProfile(TINY, f"{machine.cores} core")
     if machine.memory_mb < LEAST_MEMORY_MB:
         return SttProfile(TINY, f"{machine.memory_mb} MB of memory")
-    base_ms = round(measure(store) * 1000 * _BASE_PER_TINY, 1)
+    return _judge(round(measure(store) * 1000 * _BASE_PER_TINY, 1))
+
+
+def _judge(base_ms: float) -> SttProfile:
     return SttProfile(BASE if base_ms <= LONGEST_BASE_MS else TINY, f"base would take {base_ms:.0f} ms", base_ms)
 
 
@@ -157,7 +160,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def _read(file: Path, machine: Machine) -> SttProfile | None:
-    """The remembered decision, if there is one and it was made for ``machine``."""
+    """The decision by what was measured on ``machine``, if that is remembered. The limits in force judge it anew."""
     try:
         kept = json.loads(file.read_text("utf-8"))
         if kept["version"] != _VERSION or kept["machine"] != asdict(machine):
@@ -165,7 +168,9 @@ def _read(file: Path, machine: Machine) -> SttProfile | None:
         profile = SttProfile(**kept["profile"])
     except (OSError, ValueError, TypeError, KeyError):
         return None
-    return profile if profile.model_id in (TINY, BASE) else None
+    if isinstance(profile.base_ms, float | int):
+        return _judge(profile.base_ms)
+    return None
 
 
 def _write(file: Path, machine: Machine, profile: SttProfile) -> None:

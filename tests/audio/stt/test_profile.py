@@ -49,6 +49,17 @@ def test_it_is_measured_once_until_the_machine_changes(tmp_path: Path) -> None:
     assert watch.asked == 2
 
 
+def test_a_remembered_measurement_is_judged_by_the_limits_in_force(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, watch = WeightsStore(tmp_path, ["cache"]), Stopwatch(0.2)
+    monkeypatch.setattr("audio.stt.profile.LONGEST_BASE_MS", 400.0)
+    assert choose_profile(store, machine=BOARD, measure=watch).model_id == TINY
+    monkeypatch.setattr("audio.stt.profile.LONGEST_BASE_MS", 500.0)
+    assert choose_profile(store, machine=BOARD, measure=watch).model_id == BASE
+    assert watch.asked == 1
+
+
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"version": 1}', '{"version": 99}'])
 def test_a_broken_memory_is_measured_anew(tmp_path: Path, content: str) -> None:
     (tmp_path / "speech-profile.json").write_text(content)
