@@ -9,6 +9,7 @@ from typing import Any
 import structlog
 
 from agents.base.backoff import Backoff
+from agents.base.errors import GloveError
 
 log = structlog.get_logger(__name__)
 
@@ -33,7 +34,10 @@ class Scope:
         return self._closed
 
     def spawn(self, work: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
-        """Run ``work`` as a child. A failure is logged and handed to ``on_fault``; siblings go on."""
+        """Run ``work`` as a child. A failure is logged and handed to ``on_fault``; siblings go on.
+
+        A ``GloveError`` that ``on_fault`` receives is the owner's to report.
+        """
         if self._closed:
             work.close()
             raise RuntimeError(f"scope {self.name} is closed")
@@ -68,7 +72,10 @@ class Scope:
         fault = task.exception()
         if fault is None:
             return
-        log.error("child failed", child=task.get_name(), error=repr(fault), exc_info=fault)
+        if self._on_fault is not None and isinstance(fault, GloveError):
+            log.info("child failed", child=task.get_name(), code=fault.code, error=fault.message)
+        else:
+            log.error("child failed", child=task.get_name(), error=repr(fault), exc_info=fault)
         if self._on_fault is not None:
             self._on_fault(task.get_name(), fault)
 

@@ -3,9 +3,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+import structlog
 
 from agents.base.backoff import Backoff
 from agents.base.clock import now
+from agents.base.errors import GloveError
 from agents.base.scope import Scope
 
 
@@ -131,3 +133,19 @@ async def test_closing_stops_a_supervised_child_between_two_attempts() -> None:
     assert await scope.close() == []
     await asyncio.sleep(60)
     assert starts == 1
+
+
+async def test_a_named_fault_that_the_owner_receives_is_not_reported_twice() -> None:
+    told: list[BaseException] = []
+    scope = Scope("room", on_fault=lambda _, fault: told.append(fault))
+
+    async def fail(fault: Exception) -> None:
+        raise fault
+
+    named, unnamed = GloveError("ERR_DISK_FULL", "There is no room left."), ValueError("a defect")
+    with structlog.testing.capture_logs() as logs:
+        for fault in (named, unnamed):
+            await asyncio.wait([scope.spawn(fail(fault), "pump")])
+    assert told == [named, unnamed]
+    assert [entry["log_level"] for entry in logs] == ["info", "error"]
+    assert "exc_info" not in logs[0]
