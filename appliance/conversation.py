@@ -10,9 +10,11 @@ from typing import IO, Any
 
 from agents.base import clock
 from agents.base.errors import GloveError
+from appliance import exits
 from appliance.alerts import Alerts
 from appliance.build import Session, load_parts
 from appliance.config import GloveConfig
+from appliance.streams import standard_input, standard_output
 from appliance.talk import STREAM, TalkOptions
 from audio.events import VoiceEvent
 from audio.io.files import StereoSink, WavSource
@@ -72,7 +74,7 @@ async def talk(options: TalkOptions, config: GloveConfig) -> int:
             try:
                 await session.start()
                 alerts.start()
-                await _converse(options, session, room)
+                await _converse(options, session, room, pushed=config.turns.mode == "manual")
             finally:
                 await alerts.close()
                 await session.close()
@@ -88,13 +90,18 @@ async def talk(options: TalkOptions, config: GloveConfig) -> int:
     return 0
 
 
-async def _converse(options: TalkOptions, session: Session, room: PumpRoom) -> None:
+async def _converse(options: TalkOptions, session: Session, room: PumpRoom, *, pushed: bool) -> None:
+    """``pushed``: turns are committed by hand; what is heard then counts as one press of the button."""
     voice = session.voice
     for line in options.say:
         voice.say_to_agent(line)
         await _until(lambda: voice.settled, room)
+    if pushed:
+        voice.unmute()
     room.input_open = True
     await room.input_ended.wait()
+    if pushed:
+        voice.commit_turn()
     ended = clock.now()
     while room.failed is None and clock.now() - ended < LONGEST_TAIL_S:
         await _until(lambda: voice.settled, room, ended + LONGEST_TAIL_S)
@@ -114,20 +121,25 @@ def _source(options: TalkOptions) -> Source:
     if options.source is None:
         return SilentSource(0.0)
     if options.live:
-        return PipeSource(sys.stdin.fileno())
-    return WavSource(read_wav(options.source))
+        return PipeSource(standard_input().fileno())
+    audio = read_wav(options.source)
+    if audio.truncated:
+        exits.say_error(f"{options.source} holds less than its header promises; what is there is heard.")
+    return WavSource(audio)
 
 
 def _sink(options: TalkOptions) -> Sink:
     if options.out == STREAM:
-        return PipeSink(sys.stdout.fileno())
-    user = None if options.live else options.source
-    return StereoSink(options.out, user)
+        return PipeSink(standard_output().fileno())
+    # A pipe can be read only once: there the record of the user is what the session hears.
+    again = options.source is not None and options.source.is_file()
+    return StereoSink(options.out, options.source if again else None)
 
 
 def _event_log(options: TalkOptions) -> tuple[EventLog, Callable[[], Any]]:
     if options.events is not None:
-        stream = options.events.open("w", encoding="utf-8")
+        # Half a character (a command line may hold one) becomes a JSON escape instead of costing the whole event.
+        stream = options.events.open("w", encoding="utf-8", errors="backslashreplace")
         return EventLog(stream), stream.close
     if options.live:
         return EventLog(sys.stderr), lambda: None

@@ -6,11 +6,12 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from appliance import commands, exits, floors
+from appliance import commands, exits, floors, streams
 
 
 def main() -> NoReturn:
     """Run the command line of this process and exit."""
+    streams.plug()
     sys.exit(run(sys.argv[1:]))
 
 

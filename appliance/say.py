@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import sys
+import shutil
+import tempfile
 import wave
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast
+from typing import IO, TYPE_CHECKING, Annotated, Any, BinaryIO, cast
 
 import typer
 
 from agents.base.errors import GloveError, GloveVoiceError, InputError
 from appliance.options import ConfigOption, settings
+from appliance.streams import standard_input, standard_output
 
 if TYPE_CHECKING:
     from audio.pcm import Pcm
     from audio.tts.base import TtsAdapter, TtsFactory
 
 STREAM = Path("-")
+COLLECTED_BYTES = 1 << 23
+"""Sound for a pipe that is kept in memory; more of it goes to a temporary file."""
+
 Take = Callable[["Pcm", int], None]
 """Receives sound: PCM and its rate in Hz."""
 
@@ -117,7 +122,7 @@ def _text(argument: str) -> str:
     if argument != "-":
         return argument
     try:
-        return sys.stdin.buffer.read().decode("utf-8")
+        return standard_input().buffer.read().decode("utf-8")
     except UnicodeDecodeError as fault:
         raise InputError("ERR_TEXT", "The text on standard input is not UTF-8.", cause=fault) from fault
 
@@ -129,7 +134,7 @@ def _output(out: Path | None) -> Generator[Take]:
             yield take
         return
     if out == STREAM:
-        with _pipe(sys.stdout.buffer) as take:
+        with _pipe(standard_output().buffer) as take:
             yield take
         return
     try:
@@ -141,7 +146,7 @@ def _output(out: Path | None) -> Generator[Take]:
 
 
 @contextmanager
-def _file(stream: BinaryIO) -> Generator[Take]:
+def _file(stream: IO[bytes]) -> Generator[Take]:
     """Write a mono WAV file as the sound comes; its header is right whenever writing ends."""
     writer: wave.Wave_write | None = None
 
@@ -164,24 +169,15 @@ def _file(stream: BinaryIO) -> Generator[Take]:
 @contextmanager
 def _pipe(stream: BinaryIO) -> Generator[Take]:
     """Write a mono WAV file to a pipe: the header comes first and names the length, so the sound is collected."""
-    pieces: list[Pcm] = []
-    rates: list[int] = []
-
-    def take(pcm: Pcm, rate_hz: int) -> None:
-        pieces.append(pcm)
-        rates.append(rate_hz)
-
-    yield take
-    if pieces:
-        writer = _writer(stream, rates[0])
-        writer.setnframes(sum(piece.size for piece in pieces))
-        for piece in pieces:
-            writer.writeframesraw(piece.astype("<i2").tobytes())
+    with tempfile.SpooledTemporaryFile(COLLECTED_BYTES) as collected:
+        with _file(collected) as take:
+            yield take
+        collected.seek(0)
+        shutil.copyfileobj(collected, stream)
         stream.flush()
-        writer.close()
 
 
-def _writer(stream: BinaryIO, rate_hz: int) -> wave.Wave_write:
+def _writer(stream: IO[bytes], rate_hz: int) -> wave.Wave_write:
     writer = wave.Wave_write(stream)
     writer.setnchannels(1)
     writer.setsampwidth(2)

@@ -124,3 +124,35 @@ def test_ctrl_c_is_quiet() -> None:
     child.send_signal(signal.SIGINT)
     _, err = child.communicate(timeout=60)
     assert (child.returncode, err) == (130, "")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_request_to_terminate_ends_like_ctrl_c(number: signal.Signals, code: int) -> None:
+    tidied: list[str] = []
+
+    def work() -> int:
+        try:
+            signal.raise_signal(number)
+        finally:
+            tidied.append("all in order")
+        return 0
+
+    assert exits.guarded(work) == code
+    assert tidied
+    assert signal.getsignal(number) is signal.SIG_DFL
+
+
+def test_a_request_to_terminate_is_heard_where_ctrl_c_is_ignored() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        assert exits.guarded(lambda: signal.raise_signal(signal.SIGTERM)) == 143
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_hang_up_that_is_ignored_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert exits.guarded(lambda: signal.raise_signal(signal.SIGHUP)) == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
