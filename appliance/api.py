@@ -260,7 +260,8 @@ class ApiServer:
 
     def address(self, token: str) -> str:
         """Where people find the page, with the token."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
+        host = f"[{host}]" if ":" in host else host
         return f"http://{host}:{self.port}/#token={token}"
 
     async def started(self) -> None:

@@ -120,7 +120,14 @@ function begin(message) {
   speaker.order("clear");
   if (state.paused) speaker.order("pause");
   if (microphone.muted) connection.send({ t: "mute" });
+  connection.send({ t: "audio", speaker: speaker.works });
   show();
+}
+
+async function openSpeaker() {
+  const worked = speaker.works;
+  await speaker.open();
+  if (!worked) connection.send({ t: "audio", speaker: true });
 }
 
 function heard({ kind, position }) {
@@ -142,7 +149,7 @@ function done() {
 
 async function openMicrophone() {
   try {
-    await Promise.all([mic.open(), speaker.open()]);
+    await Promise.all([mic.open(), openSpeaker()]);
     return true;
   } catch (fault) {
     microphone.use = "off";
@@ -266,8 +273,10 @@ document.addEventListener("keydown", (event) => {
 });
 // Sound may only begin once the page was touched.
 for (const kind of ["pointerdown", "keydown"]) {
-  document.addEventListener(kind, () => speaker.open().catch((fault) => notice(String(fault.message))), { once: true });
+  document.addEventListener(kind, () => openSpeaker().catch((fault) => notice(String(fault.message))), { once: true });
 }
+
+new ResizeObserver(() => transcript.reveal()).observe($("transcript"));
 
 show();
 connection.open();

@@ -29,6 +29,11 @@ export class Speaker {
     return Math.max(0, Math.round(position - latency * 16000));
   }
 
+  /** Whether the browser lets the page be heard. */
+  get works() {
+    return this.context?.state === "running";
+  }
+
   /** Seconds between the samples and the ear. */
   get latency() {
     return this.context ? (this.context.baseLatency || 0) + (this.context.outputLatency || 0) : 0;

@@ -24,6 +24,9 @@ MOST_WAITING = 1000
 SEND_LIMIT_S = 10.0
 """Longest time that sending one message may take."""
 
+CLOSE_LIMIT_S = 1.0
+"""Longest time for saying goodbye."""
+
 SOUND_BYTES_PER_S = 4 * RATE_HZ
 SOUND_BURST_BYTES = 20 * RATE_HZ
 """Sound is accepted at twice its own pace, and ten seconds of it at once after the network stood still."""
@@ -80,6 +83,7 @@ class Caller:
         self._news = asyncio.Event()
         self._scope = Scope("caller")
         self._closed = False
+        self._reader: asyncio.Task[None] | None = None
         self._faults = 0
         self._sound_left = TokenBucket(SOUND_BYTES_PER_S, SOUND_BURST_BYTES, clock.now)
         self._messages_left = TokenBucket(MESSAGES_PER_S, MESSAGES_BURST, clock.now)
@@ -131,12 +135,16 @@ class Caller:
     async def run(self) -> None:
         """Serve the connection until it ends."""
         self._scope.spawn(self._send(), "send")
+        self._reader = self._scope.spawn(self._read(), "read")
         try:
-            while not self._closed and (data := await self._socket.receive()) is not None:
-                await self._take(data)
+            await asyncio.wait([self._reader])
         finally:
             self._closed = True
             await self._scope.close()
+
+    async def _read(self) -> None:
+        while not self._closed and (data := await self._socket.receive()) is not None:
+            await self._take(data)
 
     async def _take(self, data: str | bytes) -> None:
         if len(data) > MAX_MESSAGE_BYTES:
@@ -183,11 +191,20 @@ class Caller:
         if self._closed:
             return
         self._closed = True
-        self._waiting = deque(data for data in self._waiting if isinstance(data, str))
+        polite = await self._in_time(self._last_words()) and await self._in_time(self._socket.close(code, reason))
+        if not polite and self._reader is not None and self._reader is not asyncio.current_task():
+            self._reader.cancel()
+
+    async def _last_words(self) -> None:
+        waiting, self._waiting = self._waiting, deque[str | bytes]()
+        for message in [data for data in waiting if isinstance(data, str)]:
+            await self._socket.send(message)
+
+    async def _in_time(self, work: Awaitable[None]) -> bool:
         try:
-            async with asyncio.timeout(1.0):
-                while self._waiting:
-                    await self._socket.send(self._waiting.popleft())
-                await self._socket.close(code, reason)
+            async with asyncio.timeout(CLOSE_LIMIT_S):
+                await work
         except (OSError, TimeoutError) as fault:
             log.debug("a connection could not be closed politely", error=repr(fault))
+            return False
+        return True

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from audio.pcm import FRAME_MS
 from realtime.browser.protocol import (
+    Audio,
     BargeIn,
     ClientMessage,
     Mute,
@@ -49,6 +50,8 @@ class Commands:
                 speaker.report(message.epoch, message.position)
             case PlaybackDone():
                 speaker.heard_all(message.turnId)
+            case Audio():
+                self._room.speaker_works = message.speaker
             case Say():
                 voice.say_to_agent(message.text)
             case BargeIn():

@@ -49,6 +49,13 @@ class Speaker(_Message):
     speaker: Annotated[str, Field(max_length=200)] = ""
 
 
+class Audio(_Message):
+    """Whether the caller's speaker works: browsers keep it closed until the page is touched."""
+
+    t: Literal["audio"]
+    speaker: bool
+
+
 class Playback(_Message):
     """How far the caller's speaker has come: ``position`` samples were heard since the clear numbered ``epoch``."""
 

@@ -33,10 +33,12 @@ class PcmRoom(PumpRoom):
 
     Attributes:
         on_closed: called when the session closes the room.
+        speaker_works: what the caller says about the speaker.
     """
 
     def __init__(self) -> None:
         self.on_closed: Callable[[], None] = lambda: None
+        self.speaker_works = True
         self.microphone = JitterBuffer()
         self._listener: Listener | None = None
         super().__init__(self.microphone, _Sender(self), RATE_HZ)
@@ -50,18 +52,25 @@ class PcmRoom(PumpRoom):
 
     @property
     def health(self) -> RoomHealth:
-        """Down while nobody is connected."""
-        values = {"gaps": float(self.microphone.gaps), "dropped": float(self.microphone.dropped)}
+        """Down while nobody is connected; ``speaker`` is 1 where sound is heard."""
+        values = {
+            "speaker": float(self.attached and self.speaker_works),
+            "gaps": float(self.microphone.gaps),
+            "dropped": float(self.microphone.dropped),
+        }
         if self._listener is None:
             return RoomHealth("down", "Nobody is connected to the page.", values)
         if self.failed is not None:
             return RoomHealth("down", self.failed.message, values)
+        if not self.speaker_works:
+            return RoomHealth("degraded", "The page was not touched yet, so the browser keeps it silent.", values)
         return RoomHealth("ok", "", values)
 
     def attach(self, listener: Listener) -> int:
         """Give the room a caller, instead of the one before. Returns the epoch of its playback reports."""
         self.microphone.forget()
         self._listener = listener
+        self.speaker_works = True
         self.speaker.attach()
         return self.speaker.epoch
 

@@ -1,0 +1,69 @@
+"""Who may use the page."""
+
+from __future__ import annotations
+
+import pytest
+
+from appliance.auth import COOKIE, Access, new_token
+
+TOKEN = "a-token-that-is-long-enough"
+
+
+@pytest.mark.parametrize(
+    ("host", "allowed"),
+    [
+        ("localhost", True),
+        ("localhost:8765", True),
+        ("LOCALHOST.", True),
+        ("127.0.0.1:1", True),
+        ("127.1.2.3", True),
+        ("[::1]:8765", True),
+        ("glove.home:80", True),
+        ("evil.example", False),
+        ("127.0.0.1.evil.example", False),
+        ("localhost.evil.example", False),
+        ("192.168.1.7", False),
+        ("0.0.0.0", False),
+        ("evil.example:80@localhost", False),
+        ("[::1", False),
+        ("", False),
+        (None, False),
+    ],
+)
+def test_only_names_of_this_machine_are_answered(host: str | None, allowed: bool) -> None:
+    assert Access(TOKEN, ["Glove.home"]).host_allowed(host) is allowed
+
+
+@pytest.mark.parametrize(
+    ("origin", "allowed"),
+    [
+        (None, True),
+        ("http://localhost:8765", True),
+        ("https://localhost:8765", True),
+        ("http://localhost:9999", False),
+        ("http://127.0.0.1:8765", False),
+        ("http://evil.example", False),
+        ("http://localhost:8765.evil.example", False),
+        ("null", False),
+        ("file://", False),
+        ("http://[", False),
+    ],
+)
+def test_only_the_page_itself_may_reach_the_room(origin: str | None, allowed: bool) -> None:
+    assert Access(TOKEN).origin_allowed(origin, "localhost:8765") is allowed
+
+
+def test_the_cookie_or_the_token_admits_and_nothing_else() -> None:
+    access = Access(TOKEN)
+    assert access.admitted({COOKIE: access.cookie}, None)
+    assert access.admitted({}, f"Bearer {TOKEN}")
+    for cookies, header in [({}, None), ({COOKIE: TOKEN}, None), ({COOKIE: ""}, "Bearer "), ({}, f"Basic {TOKEN}")]:
+        assert not access.admitted(cookies, header)
+    assert not access.admitted({COOKIE: "ü"}, "Bearer ü")
+    assert TOKEN not in access.cookie
+
+
+def test_tokens_differ_and_are_long() -> None:
+    assert new_token() != new_token() and len(new_token()) >= 32
+    with pytest.raises(ValueError):
+        Access("short")
