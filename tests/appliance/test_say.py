@@ -53,6 +53,17 @@ def test_text_from_standard_input_and_sound_to_standard_output() -> None:
     assert len(pcm) / rate == pytest.approx(0.5, abs=0.05)
 
 
+def test_a_reader_of_the_sound_that_goes_away_is_no_drama() -> None:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    child = glove_process("say", "-", "--out", "-", text=False, **pipes)
+    assert child.stdin is not None and child.stdout is not None and child.stderr is not None
+    child.stdout.close()
+    child.stdin.write(b"word " * 300)
+    child.stdin.close()
+    assert child.stderr.read() == b""
+    assert child.wait(timeout=60) == 1
+
+
 def test_text_that_is_not_utf8_is_refused() -> None:
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     child = glove_process("say", "-", "--out", "o.wav", text=False, **pipes)
