@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from agents.base.abort import AbortToken
-from agents.core.events import ModelResponseComplete, TextDelta
-from agents.core.messages import Message, ModelResult
+from agents.core.messages import ModelResult
 from agents.core.model import Notify, PromptRequest
+from agents.models.alone import TOLD, asked, known, say
 
 _MARK = "honest"
 
@@ -64,7 +64,8 @@ class HonestModel:
     """A model adapter that calls no model.
 
     The first answer of a conversation says why, what the tools with sentences can do without a model, and how to
-    connect one; later answers are one short sentence, not always the same.
+    connect one; later answers are one short sentence, not always the same. Results of tools and events from outside are
+    told in their own words.
     """
 
     @property
@@ -75,13 +76,9 @@ class HonestModel:
     async def prompt(self, request: PromptRequest, notify: Notify, abort: AbortToken) -> ModelResult:
         """Answer with an honest sentence in the language of the turn (English where it is not known)."""
         abort.check()
-        sentences = _sentences(request)
-        for index, sentence in enumerate(sentences):
-            await notify(TextDelta(sentence if index == 0 else f" {sentence}", request.reply_id))
-        text = " ".join(sentences)
-        await notify(ModelResponseComplete(text, request.reply_id, (), "end_turn"))
-        message = Message(sender="agent", id=request.reply_id, text=text, provider_options={_MARK: True})
-        return ModelResult(messages=[message], stop_reason="end_turn")
+        if not asked(request):
+            return await say(request, notify, known(request), TOLD)
+        return await say(request, notify, [*known(request), *_sentences(request)], _MARK)
 
 
 def _sentences(request: PromptRequest) -> list[str]:

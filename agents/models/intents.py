@@ -14,6 +14,7 @@ from agents.core.messages import Message, ModelResult, ToolCall, ToolResult
 from agents.core.model import ModelAdapter, Notify, PromptRequest, ToolSpec
 from agents.core.tool import Tool
 from agents.models.matcher import LONGEST_CHARS, Match, SentenceMatcher
+from agents.models.told import news
 
 PREFIX = "intent_"
 """Ids of tool calls that came from a sentence begin with this."""
@@ -78,7 +79,8 @@ class IntentFirst:
     """A model adapter that answers known sentences itself and hands everything else to ``inner``, untouched.
 
     A fresh user message that consists of known sentences becomes tool calls (ids prefixed ``intent_``); their results
-    are answered in the tools' own words. Neither costs a model call.
+    are answered in the tools' own words, followed by the events that were told with the message. Neither costs a model
+    call.
 
     Args:
         inner: the model in force.
@@ -153,6 +155,7 @@ class IntentFirst:
 
     async def _speak(self, results: list[ToolResult], request: PromptRequest, notify: Notify) -> ModelResult:
         sentences = [spoken_result(result, request.language or "en") for result in results]
+        sentences += news(request.messages)
         text = " ".join(filter(None, dict.fromkeys(sentences)))
         for index, sentence in enumerate(filter(None, dict.fromkeys(sentences))):
             await notify(TextDelta(sentence if index == 0 else f" {sentence}", request.reply_id))

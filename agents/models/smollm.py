@@ -17,6 +17,7 @@ from agents.base.weights import WeightsStore
 from agents.core.events import ModelResponseComplete, TextDelta
 from agents.core.messages import Message, ModelResult, TokenUsage
 from agents.core.model import Notify, PromptRequest
+from agents.models import alone
 
 WEIGHTS = "smollm2-135m"
 
@@ -95,15 +96,17 @@ class SmolLmModel:
             GloveError: ``ERR_MODEL_FAILED`` when the runtime fails; faults of the weights store.
         """
         abort.check()
+        if not alone.asked(request):
+            return await alone.say(request, notify, alone.known(request), alone.TOLD)
         pieces: list[str] = []
 
         async def say(text: str) -> None:
             pieces.append(text)
             await notify(TextDelta(text, request.reply_id))
 
-        label = _label(request)
-        if label:
-            await say(f"{label} ")
+        for sentence in (*alone.known(request), _label(request)):
+            if sentence:
+                await say(f"{sentence} ")
         usage = await self._stream(_chat(request), say, abort)
         text = "".join(pieces).strip()
         await notify(ModelResponseComplete(text, request.reply_id, (), "end_turn"))

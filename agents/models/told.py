@@ -1,0 +1,17 @@
+"""Events in plain words, for whoever answers without a language model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agents.core.messages import Message
+
+
+def news(messages: Sequence[Message]) -> list[str]:
+    """The words of the events in ``messages`` that came after the last answer, oldest first."""
+    told: list[str] = []
+    for message in reversed(messages):
+        if message.is_compaction or (message.sender == "agent" and not message.tool_calls):
+            break
+        told[:0] = [event.text.strip() for event in message.events or () if event.text.strip()]
+    return told
