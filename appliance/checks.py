@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
+import sqlite3
+import tempfile
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -81,10 +83,17 @@ def store(config: GloveConfig) -> Finding:
     path = store_path(config)
     if path is None:
         return Finding("store", "ok", "In memory: nothing outlives the process.")
-    folder = _existing(path.parent)
-    writable = os.access(path, os.W_OK) if path.exists() else os.access(folder, os.W_OK | os.X_OK)
-    if not writable:
-        return Finding("store", "fault", f"{path} cannot be written.", "Check its owner and permissions.")
+    try:
+        if path.exists():
+            with closing(sqlite3.connect(path, isolation_level=None, timeout=5.0)) as trial:
+                trial.execute("BEGIN IMMEDIATE")
+                trial.execute("ROLLBACK")
+        else:
+            with tempfile.TemporaryFile(dir=_existing(path.parent)):
+                pass
+    except (OSError, sqlite3.Error) as fault:
+        remedy = "Check the owner and the permissions of the file and its folder."
+        return Finding("store", "fault", f"{path} cannot be written: {fault}.", remedy)
     return Finding("store", "ok", f"Conversations are kept in {path}.")
 
 

@@ -108,7 +108,6 @@ class Daemon:
         Raises:
             GloveError: weights are missing, or the control socket cannot be made.
         """
-        self._stalls.start()
         try:
             await self._control.open()
             self.notifier.status("loading models")
@@ -169,14 +168,17 @@ class Daemon:
             await self.rooms.close()
 
     async def _close(self) -> None:
+        self._stalls.close()
         await self._scope.close(CLOSE_LIMIT_S)
         if self._parts is not None:
             await self._parts.close()
         await self._control.close()
-        self._stalls.close()
 
     async def _keep_house(self) -> None:
         told = ""
+        # While features start, imports hold up the loop and nobody is listening yet.
+        await asyncio.sleep(HOUSEKEEPING_S)
+        self._stalls.start()
         while True:
             for entry in self.rooms.living:
                 try:

@@ -62,14 +62,14 @@ class StallWatch:
                 return  # the loop is closed
             if answered.wait(self.limit_s):
                 continue
-            stack = self._stack()
+            where = self._stack()
             while not answered.wait(0.5):
                 if self._stop.is_set():
                     return
             took_s = perf_counter() - asked
             self.stalls += 1
             self.longest_s = max(self.longest_s, took_s)
-            log.warning("the event loop stood still", ms=round(1000 * took_s), stack=stack)
+            log.warning("the event loop stood still", ms=round(1000 * took_s), where=where)
 
     def _stack(self) -> str:
         frame: FrameType | None = sys._current_frames().get(self._owner)  # pyright: ignore[reportPrivateUsage]

@@ -15,7 +15,7 @@ Glove = Callable[..., Ended]
 DOCUMENTS = ("README.md", "docs/configuration.md")
 CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 OTHER_TESTS = {"scripts/run", "scripts/test", "scripts/setup", "scripts/check"}
-"""Alone these set up, run the demonstration or run this test: not from inside a test."""
+"""Alone these set up, listen until stopped, or run this test: not from inside a test."""
 
 
 def commands_of(document: str) -> list[list[str]]:
