@@ -85,12 +85,35 @@ class TurnsConfig(Section):
 class ModelConfig(Section):
     """What answers beyond the built-in abilities."""
 
-    provider: Literal["auto", "none", "anthropic", "smollm", "simulated"] = Field(
-        default="auto", description="auto uses anthropic when its key is present, else none."
-    )
+    provider: Literal[
+        "auto",
+        "none",
+        "anthropic",
+        "openai",
+        "gemini",
+        "openrouter",
+        "minimax",
+        "kimi",
+        "glm",
+        "mimo",
+        "bedrock",
+        "ollama",
+        "lmstudio",
+        "openai-compat",
+        "smollm",
+        "simulated",
+    ] = Field(default="auto", description="auto uses anthropic when its key is present, else none.")
     name: str = Field(default="", description="Model of the provider; empty takes the provider's default.")
     base_url: str = Field(default="", description="Address of the provider's API; empty takes the provider's own.")
     max_tokens: int = Field(default=1024, ge=1, le=1_000_000, description="Longest answer, in tokens.")
+    reasoning_effort: Literal["", "minimal", "low", "medium", "high"] = Field(
+        default="", description="How long a model that can think may think; empty says nothing about it."
+    )
+    fallback: Literal["alone", "smollm", "none"] = Field(
+        default="alone",
+        description="Who answers while the provider is in trouble: the device by itself, the small model, or nobody.",
+    )
+    first_token_ms: Ms = Field(default=8000, description="How long the provider may be silent before that is trouble.")
     system_prompt: str = Field(default="", description="Instructions for the model; empty takes the appliance's own.")
 
     @field_validator("base_url")

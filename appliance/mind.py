@@ -162,22 +162,19 @@ def build_model(config: GloveConfig, provider: str, credentials: Credentials | N
     """The model adapter of ``provider``; all but the simulated one let sentences declared on tools go first.
 
     Raises:
-        ConfigError: ``ERR_CREDENTIALS_MISSING`` without a key, or a missing optional package.
+        ConfigError: ``ERR_CREDENTIALS_MISSING`` without a key, a missing optional package, or a name or an address that
+            the provider needs and the configuration lacks.
     """
     if provider == "simulated":
         return _simulated(config)
+    from agents.models.honest import HonestModel
     from agents.models.intents import IntentFirst
 
-    if provider == "anthropic":
-        return IntentFirst(_anthropic(config, credentials))
+    if provider == "none":
+        return IntentFirst(HonestModel())
     if provider == "smollm":
-        from agents.models.smollm import SmolLmModel
-        from appliance.stock import weights_store
-
-        return IntentFirst(SmolLmModel(store=weights_store(config)))
-    from agents.models.honest import HonestModel
-
-    return IntentFirst(HonestModel())
+        return IntentFirst(_small(config))
+    return IntentFirst(_with_fallback(config, _provided(config, provider, credentials)))
 
 
 def store_path(config: GloveConfig) -> Path | None:
@@ -202,18 +199,37 @@ def conversation_store(path: Path | None, conversation_id: str) -> StoreAdapter:
     return SqliteStore(path, conversation_id)
 
 
-def _anthropic(config: GloveConfig, credentials: Credentials | None) -> ModelAdapter:
-    from agents.base.credentials import Credentials
-    from agents.models.anthropic import DEFAULT_MODEL, AnthropicModel
+def _provided(config: GloveConfig, provider: str, credentials: Credentials | None) -> ModelAdapter:
+    from agents.models.providers import create_adapter
 
-    key = (credentials or Credentials()).require(ANTHROPIC_SECRET)
     settings = config.model
-    return AnthropicModel(
-        settings.name or DEFAULT_MODEL,
-        key.reveal(),
+    return create_adapter(
+        provider,
+        settings.name or None,
         base_url=settings.base_url or None,
         max_tokens=settings.max_tokens,
+        reasoning_effort=settings.reasoning_effort or None,
+        # One more attempt is for a connection that went stale; longer trouble is for whoever answers instead.
+        max_retries=2 if settings.fallback == "none" else 1,
+        credentials=credentials,
     )
+
+
+def _with_fallback(config: GloveConfig, model: ModelAdapter) -> ModelAdapter:
+    if config.model.fallback == "none":
+        return model
+    from agents.models.alone import AloneModel
+    from agents.models.fallback import FallbackModel
+
+    other = _small(config) if config.model.fallback == "smollm" else AloneModel()
+    return FallbackModel(model, other, first_token_s=config.model.first_token_ms / 1000)
+
+
+def _small(config: GloveConfig) -> ModelAdapter:
+    from agents.models.smollm import SmolLmModel
+    from appliance.stock import weights_store
+
+    return SmolLmModel(store=weights_store(config))
 
 
 def _simulated(config: GloveConfig) -> ModelAdapter:

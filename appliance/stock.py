@@ -41,6 +41,6 @@ def needed_weights(config: GloveConfig) -> list[str]:
     ids += recogniser_ids(config)
     if wants_partials(config):
         ids.append("moonshine-tiny-en")
-    if config.model.provider == "smollm":
+    if "smollm" in (config.model.provider, config.model.fallback):
         ids.append("smollm2-135m")
     return ids

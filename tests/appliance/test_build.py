@@ -14,6 +14,7 @@ from agents.base.errors import ConfigError, GloveError
 from agents.core.events import AgentEvent
 from agents.core.messages import Message
 from agents.core.model import PromptRequest
+from agents.models.fallback import FallbackModel
 from agents.models.honest import HonestModel
 from agents.models.intents import IntentFirst
 from appliance.build import load_parts, turn_detector, voice_settings
@@ -61,6 +62,43 @@ def test_the_model_in_force(provider: str, name: str) -> None:
     model = build_model(chosen, provider, credentials(ANTHROPIC_API_KEY="sk-ant-123456"))
     assert model.name.startswith(name)
     assert model.name.startswith("intents+") == (provider != "simulated")
+
+
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [
+        ({"provider": "gemini"}, "intents+gemini:gemini-2.5-flash"),
+        ({"provider": "ollama", "name": "qwen3"}, "intents+ollama:qwen3"),
+        ({"provider": "openai-compat", "name": "m", "base_url": "http://10.0.0.2/v1"}, "intents+openai-compat:m"),
+    ],
+)
+def test_a_model_by_key_or_server(settings: dict[str, Any], name: str) -> None:
+    chosen = config(model=settings)
+    assert build_model(chosen, settings["provider"], credentials(GEMINI_API_KEY="k-1234567")).name == name
+
+
+@pytest.mark.parametrize(("fallback", "other"), [("alone", "alone"), ("smollm", "smollm:smollm2-135m"), ("none", None)])
+def test_who_answers_while_the_provider_is_in_trouble(fallback: str, other: str | None) -> None:
+    chosen = config(model={"provider": "ollama", "name": "qwen3", "fallback": fallback}, turns={"vad": "energy"})
+    model = build_model(chosen, "ollama", credentials())
+    assert isinstance(model, IntentFirst)
+    inner = model.inner
+    assert (inner.fallback.name if isinstance(inner, FallbackModel) else None) == other
+    assert ("smollm2-135m" in needed_weights(chosen)) == (fallback == "smollm")
+
+
+@pytest.mark.parametrize(
+    ("settings", "remedy"),
+    [
+        ({"provider": "openai"}, "OPENAI_API_KEY"),
+        ({"provider": "lmstudio"}, r"model\.name"),
+        ({"provider": "openai-compat", "name": "m"}, r"model\.base_url"),
+        ({"provider": "bedrock"}, "openai-compat"),
+    ],
+)
+def test_what_a_provider_lacks_is_named(settings: dict[str, Any], remedy: str) -> None:
+    with pytest.raises(ConfigError, match=remedy):
+        build_model(config(model=settings), settings["provider"], credentials())
 
 
 def test_a_configured_model_without_its_key_says_where_to_put_it() -> None:
