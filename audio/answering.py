@@ -7,6 +7,7 @@ raises the player's generation first, so nothing of the old reply can be heard a
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Protocol
 
 import structlog
@@ -30,6 +31,7 @@ from audio.events import (
     VoiceFault,
 )
 from audio.io.base import AudioIO
+from audio.pcm import Pcm
 from audio.phrases import failure_phrase, phrase
 from audio.reply import HeardReport, Reply
 from audio.tts.base import TtsFactory
@@ -68,8 +70,30 @@ class SpokenAgent(Protocol):
         """Send no more events to ``subscriber``."""
         ...
 
+    def notify_user_activity(self) -> None:
+        """The user speaks right now."""
+        ...
+
     async def report_heard(self, reply_id: str, text: str, complete: bool) -> object:
         """Tell what was heard of a reply."""
+        ...
+
+
+class Ask(Protocol):
+    """Has the agent produce a reply."""
+
+    async def __call__(self, *, language: str | None = None, heard_reports: bool = False) -> object:
+        """Run the turn. Raises what a turn raises."""
+        ...
+
+
+class EventTurn(Protocol):
+    """A turn that the agent starts by itself; ``agents.core.arrivals.Wake.run`` is one."""
+
+    async def __call__(
+        self, abort: AbortToken | None = None, *, language: str | None = None, heard_reports: bool = False
+    ) -> object:
+        """Run the turn. Raises what a turn raises."""
         ...
 
 
@@ -133,6 +157,16 @@ class Answering:
         return self._reply is None and (self._turn is None or self._turn.done())
 
     @property
+    def sounding(self) -> bool:
+        """Whether the first sample of a reply was played and the reply has not ended."""
+        return self._sounding
+
+    @property
+    def last_sign(self) -> float:
+        """When the reply in progress last showed a sign of life; 0 without one."""
+        return 0.0 if self._reply is None else self._reply.last_sign
+
+    @property
     def unheard(self) -> str:
         """The user's words whose answer has neither been heard nor had an effect: what follows continues them."""
         if self._reply is None or self._committed is None or self._sounding or self._reply.tools_done:
@@ -143,8 +177,9 @@ class Answering:
         """Let the agent answer; whatever it was doing ends."""
         reply = self._begin(committed.language)
         self._committed = (committed, self._io.time_s)
-        self._token = AbortToken()
-        self._turn = self._scope.spawn(self._run(committed.text, reply, self._token, self._turn), "turn")
+        self._token = token = AbortToken()
+        ask = partial(self._agent.process_request, committed.text, token)
+        self._turn = self._scope.spawn(self._run(ask, reply, token, self._turn), "turn")
 
     def apologise(self, text: str, language: str) -> None:
         """Speak ``text`` instead of an answer, if nothing else is being said."""
@@ -165,6 +200,40 @@ class Answering:
                 self.cut()
         if reply.fault is not None:
             raise reply.fault
+
+    async def tell(self, turn: EventTurn, language: str) -> None:
+        """Run a turn that the agent wants by itself, and speak it; returns when it was heard or cut.
+
+        Nobody waits for it: it makes no sound before its first word, and none at all if it fails.
+
+        Raises:
+            Exception: whatever ``turn`` raises; ``Aborted`` when it was cut.
+        """
+        reply = self._begin(language)
+        self._token = token = AbortToken()
+        outcome: list[Exception] = []
+
+        async def ask(*, language: str | None = None, heard_reports: bool = False) -> None:
+            try:
+                await turn(token, language=language, heard_reports=heard_reports)
+            except Exception as fault:
+                outcome.append(fault)
+                raise
+
+        self._turn = task = self._scope.spawn(self._run(ask, reply, token, self._turn, awaited=False), "event")
+        try:
+            await asyncio.wait([task])
+        finally:
+            if self._reply is reply:  # nobody waits for it any more
+                self.cut()
+        if outcome:
+            raise outcome[0]
+
+    def cue(self, pcm: Pcm) -> None:
+        """Play a short sound at the player's rate, unless a reply is being prepared or spoken."""
+        if self._reply is None:
+            player = self._io.player
+            player.enqueue(pcm, player.rate_hz, player.next_generation())
 
     def cut(self) -> None:
         """End the reply now; what was heard of it is reported."""
@@ -211,22 +280,24 @@ class Answering:
         self._host.reply_began()
         return self._reply
 
-    async def _run(self, text: str, reply: Reply, token: AbortToken, previous: asyncio.Task[None] | None) -> None:
-        watch = self._scope.spawn(self._watch(reply, token), "watch")
+    async def _run(
+        self, ask: Ask, reply: Reply, token: AbortToken, previous: asyncio.Task[None] | None, *, awaited: bool = True
+    ) -> None:
+        watch = self._scope.spawn(self._watch(reply, token, awaited), "watch")
         try:
             if previous is not None:
                 await asyncio.wait([previous])
             if not token.aborted:
-                await self._ask(text, reply, token)
-            if not reply.void and not reply.audible and not reply.text:
+                await self._ask(ask, reply, awaited)
+            if awaited and not reply.void and not reply.audible and not reply.text:
                 reply.sound(earcons.done(self._io.player.rate_hz))
             await self._speak_out(reply)
         finally:
             watch.cancel()
 
-    async def _watch(self, reply: Reply, token: AbortToken) -> None:
+    async def _watch(self, reply: Reply, token: AbortToken, awaited: bool) -> None:
         """See to it that the user is not left in silence: a sound, a word of patience, an honest end."""
-        began, cued, patient = clock.now(), False, False
+        began, cued, patient = clock.now(), not awaited, not awaited
         while not reply.void and not token.aborted:
             await asyncio.sleep(WATCH_S)
             if reply.audible and not self._io.player.idle:
@@ -240,27 +311,28 @@ class Answering:
                 reply.say(phrase("still_working", reply.language))
             elif silent_s >= self._give_up_s * (TOOL_PATIENCE if reply.tools_open else 1):
                 self._report_fault(GloveVoiceError("ERR_TURN_TIMEOUT", "The answer took too long."))
-                reply.dismiss(phrase("too_slow", reply.language))
+                if awaited:
+                    reply.dismiss(phrase("too_slow", reply.language))
                 token.abort(TOO_SLOW)
 
-    async def _ask(self, text: str, reply: Reply, token: AbortToken) -> None:
+    async def _ask(self, ask: Ask, reply: Reply, awaited: bool) -> None:
         self._agent.add_subscriber(reply)
         try:
-            await self._agent.process_request(text, token, language=reply.language, heard_reports=True)
+            await ask(language=reply.language, heard_reports=True)
         except Aborted as outcome:
             log.debug("turn aborted", reason=outcome.reason)
         except GloveError as fault:
-            self._fail(reply, fault, failure_phrase(fault.code, reply.language))
+            self._fail(reply, fault, failure_phrase(fault.code, reply.language) if awaited else "")
         except Exception as fault:
             log.exception("the agent failed")
             error = GloveVoiceError("ERR_GLOVE_REQUEST", f"The agent failed: {fault}", cause=fault)
-            self._fail(reply, error, phrase("failed", reply.language))
+            self._fail(reply, error, phrase("failed", reply.language) if awaited else "")
         finally:
             self._agent.remove_subscriber(reply)
 
     def _fail(self, reply: Reply, fault: GloveError, line: str) -> None:
         self._report_fault(fault)
-        if not reply.void:
+        if line and not reply.void:
             reply.say(line)
 
     async def _speak_out(self, reply: Reply, text: str | None = None) -> None:

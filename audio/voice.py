@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from enum import Enum
-from typing import Literal
+from dataclasses import replace
 
+from agents.base import clock
 from agents.base.emitter import Emitter
 from agents.base.errors import GloveVoiceError
-from audio.answering import Answering, SpokenAgent
+from audio.announcing import Moments
+from audio.answering import Answering, EventTurn, SpokenAgent
 from audio.events import (
     Discarded,
     ModeChanged,
@@ -30,54 +30,23 @@ from audio.events import (
     VoiceFault,
 )
 from audio.io.base import AudioIO
+from audio.listening import Listening
 from audio.pcm import Pcm
 from audio.phrases import phrase
 from audio.stt.base import SegmentStt, StreamingStt, Stt
 from audio.tts.base import TtsFactory
-from audio.turns.engine import Committed, TurnEngine, TurnSettings
+from audio.turns.contract import Committed
+from audio.turns.engine import TurnEngine
 from audio.turns.hold import TurnDetector
 from audio.turns.transcriber import SegmentTranscriber, StreamingTranscriber, Transcriber
 from audio.vad.base import VadAdapter
+from audio.voice_settings import MOVES, Mode, Mute, VoiceSettings
+from audio.wake.attention import Attending, Attention, Hearing
 
+__all__ = ["GloveVoice", "Mode", "VoiceSettings"]
 
-class Mode(Enum):
-    """What the session is doing."""
-
-    IDLE = "idle"
-    LISTENING = "listening"
-    THINKING = "thinking"
-    SPEAKING = "speaking"
-
-
-_MOVES: dict[Mode, frozenset[Mode]] = {
-    Mode.IDLE: frozenset({Mode.LISTENING}),
-    Mode.LISTENING: frozenset({Mode.THINKING, Mode.IDLE}),
-    Mode.THINKING: frozenset({Mode.SPEAKING, Mode.LISTENING, Mode.IDLE}),
-    Mode.SPEAKING: frozenset({Mode.LISTENING, Mode.IDLE}),
-}
-
-
-@dataclass(frozen=True)
-class VoiceSettings:
-    """How a session behaves.
-
-    Attributes:
-        turn_mode: ``vad``: turns end by silence; ``manual``: by ``commit_turn``.
-        language: BCP-47 primary tag of what is spoken, or None to recognise it.
-        reply_language: language of announcements before anything was said.
-        start_muted: whether the microphone starts muted; None means: in manual mode.
-        turns: limits of the turn engine.
-        cue_s: silence after a committed turn until a "still thinking" sound.
-        give_up_s: silence after a committed turn until an honest failure line.
-    """
-
-    turn_mode: Literal["vad", "manual"] = "vad"
-    language: str | None = None
-    reply_language: str = "en"
-    start_muted: bool | None = None
-    turns: TurnSettings = field(default_factory=TurnSettings)
-    cue_s: float = 2.5
-    give_up_s: float = 15.0
+CARRY_S = 10.0
+"""How long words whose answer was cut before it was heard wait to be continued."""
 
 
 class GloveVoice:
@@ -94,6 +63,7 @@ class GloveVoice:
         partials: a light segment recogniser for display and interruption evidence, or None.
         detector: says how long to wait after silence; rules when None.
         settings: behaviour.
+        attention: when to listen; an open microphone when None. Only for ``vad`` mode.
     """
 
     def __init__(
@@ -107,6 +77,7 @@ class GloveVoice:
         partials: SegmentStt | None = None,
         detector: TurnDetector | None = None,
         settings: VoiceSettings | None = None,
+        attention: Attending | None = None,
     ) -> None:
         self.events = Emitter()
         self.settings = settings or VoiceSettings()
@@ -119,15 +90,19 @@ class GloveVoice:
         self._vad = (io.vad or vad) if self.settings.turn_mode == "vad" else None
         self._partials = partials
         self._detector = detector
+        self._attending = attention
         self._mode = Mode.IDLE
-        self._muted = False
         self._engine: TurnEngine | None = None
         self._transcriber: Transcriber | None = None
         self._answering: Answering | None = None
-        self._carried = ""
+        self._listening: Listening | None = None
+        self._moments = Moments(self)
+        self._carried, self._carried_at = "", 0.0
         self._cuts = 0
         self._narrating = False
         self._language = self.settings.reply_language
+        self._active_at = 0.0
+        self._urgent = False
 
     # -- life
 
@@ -144,12 +119,27 @@ class GloveVoice:
     @property
     def is_muted(self) -> bool:
         """Whether the microphone is ignored."""
-        return self._muted
+        return self._listening is not None and self._listening.muted
+
+    @property
+    def attention(self) -> str:
+        """``asleep``, ``awake``, ``engaged``, ``follow_up`` or ``sounding``; ``awake`` with an open microphone."""
+        return (Attention.AWAKE if self._listening is None else self._listening.state).value
+
+    @property
+    def ptt_held(self) -> bool:
+        """Whether the talk key is recording."""
+        return self._listening is not None and self._listening.key_held
+
+    @property
+    def activity(self) -> float:
+        """Time (``agents.base.clock.now``) of the last turn of the user or reply; now, while there is a reply."""
+        return clock.now() if self.agent_busy() else self._active_at
 
     @property
     def settled(self) -> bool:
         """Whether nothing is being heard, thought or said (files end then)."""
-        heard = self._engine is None or self._engine.settled
+        heard = not self.user_speaks()
         return heard and (self._answering is None or self._answering.settled)
 
     async def start(self) -> None:
@@ -165,7 +155,8 @@ class GloveVoice:
         self._transcriber = self._make_transcriber()
         self._engine = TurnEngine(self, self._vad, self._transcriber, detector=self._detector, settings=settings.turns)
         self._answering = Answering(self._agent, self._io, self._tts, self, settings.cue_s, settings.give_up_s)
-        self._muted = settings.turn_mode == "manual" if settings.start_muted is None else settings.start_muted
+        self._listening = Listening(self, self._io, self._engine, settings, self._attending)
+        self._active_at = clock.now()
         self._listen_to_player(self._answering)
         engine = self._engine
         self._io.pause_owner = lambda: engine.barge_in.paused
@@ -192,16 +183,18 @@ class GloveVoice:
         self._io.pause_owner = None
         if self._engine is not None:
             await self._engine.close()
+        if self._listening is not None:
+            self._listening.close()
         if self._transcriber is not None:
             await self._transcriber.close()
-        self._engine = self._transcriber = self._answering = None
-        self._muted = False
+        self._engine = self._transcriber = self._answering = self._listening = None
         self._carried = ""
 
     def _make_transcriber(self) -> Transcriber:
         if isinstance(self._stt, StreamingStt):
             return StreamingTranscriber(self._stt)
-        return SegmentTranscriber(self._stt, self._partials, language=self.settings.language)
+        pad_s = self.settings.turns.pad_ms / 1000
+        return SegmentTranscriber(self._stt, self._partials, language=self.settings.language, pad_s=pad_s)
 
     def _listen_to_player(self, answering: Answering) -> None:
         """Bring calls of the sink, which may come from an audio thread, onto the loop, with the time of the call."""
@@ -223,15 +216,31 @@ class GloveVoice:
     # -- commands
 
     def mute(self) -> None:
-        """Ignore the microphone; speech in progress is dropped."""
-        if not self._muted:
-            self._muted = True
-            if self._engine is not None and self.settings.turn_mode == "vad":
-                self._engine.forget()
+        """Ignore the microphone; speech in progress is dropped. The talk key does not speak through it."""
+        if self._listening is not None:
+            self._listening.mute(Mute.USER)
 
     def unmute(self) -> None:
-        """Hear the microphone again."""
-        self._muted = False
+        """Hear the microphone again (after the wake phrase, where one is needed)."""
+        if self._listening is not None:
+            self._listening.unmute()
+
+    def ptt_down(self) -> bool:
+        """The talk key is pressed: the agent is interrupted, and everything until ``ptt_up`` is one turn.
+
+        Returns whether that is being recorded now: not while the session is stopped or the user has muted it.
+        """
+        return self._listening is not None and self._listening.press()
+
+    def ptt_up(self) -> None:
+        """The talk key is released: what was said is a turn. No effect unless it was held."""
+        if self._listening is not None:
+            self._listening.release()
+
+    def ptt_cancel(self) -> None:
+        """The talk key was pressed by mistake: nothing was said. No effect unless it was held."""
+        if self._listening is not None:
+            self._listening.cancel()
 
     def commit_turn(self) -> None:
         """Commit what was said so far (send button, push-to-talk released). No effect unless listening."""
@@ -260,10 +269,12 @@ class GloveVoice:
             GloveError: the voice failed.
             RuntimeError: the session is not started.
         """
-        if self._answering is None:
+        listening = self._listening
+        if self._answering is None or listening is None:
             raise RuntimeError("not started")
-        was_muted, cuts = self._muted, self._cuts
-        self.mute()
+        cuts = self._cuts
+        if not listening.muted:
+            listening.mute(Mute.NARRATION)
         try:
             while self.agent_busy():
                 await asyncio.sleep(0.02)
@@ -272,25 +283,49 @@ class GloveVoice:
                 await self._answering.say(text, self._language)
         finally:
             self._narrating = False
-            if not was_muted:
-                self.unmute()
+            listening.unmute(Mute.NARRATION)
 
-    async def announce(self, text: str) -> None:
-        """Speak ``text`` at the next moment when neither the user nor the agent is busy; it can be interrupted.
+    async def announce(self, text: str, *, urgent: bool = False) -> None:
+        """Speak ``text`` at the next moment when it disturbs nobody; returns when it was heard or cut.
+
+        Args:
+            text: what to say.
+            urgent: an alert: it does not wait for a follow-up window to end, nor more than ten seconds for a reply, and
+                while it sounds and for some seconds after, stop words are turns although nobody said the wake phrase.
 
         Raises:
             GloveError: the voice failed.
         """
-        while not self.settled:
-            await asyncio.sleep(0.1)
-        if self._answering is not None:
-            await self._answering.say(text, self._language)
+        async with self._moments.turn:
+            await self._moments.come(urgent=urgent)
+            if self._answering is not None:
+                self._urgent = urgent
+                await self._answering.say(text, self._language)
+
+    async def speak_up(self, turn: EventTurn) -> None:
+        """Run a turn that the agent itself wants (an event woke it) and speak what it says, at a polite moment.
+
+        ``turn`` is called with an abort token, the language to answer in and ``heard_reports``, as a ``Wake`` of the
+        agent is run. Returns when it was heard or cut.
+        """
+        async with self._moments.turn:
+            await self._moments.come(urgent=False)
+            if self._answering is not None:
+                await self._answering.tell(turn, self._language)
 
     # -- the user's side (``TurnHost``)
 
     def _on_frame(self, frame: Pcm, sample: int) -> None:
-        if self._engine is not None and self.is_active and not self._muted:
-            self._engine.process(frame, sample)
+        if self._listening is not None and self.is_active:
+            self._listening.frame(frame, sample)
+
+    def user_speaks(self) -> bool:
+        """Whether an utterance is being heard, recognised or waited for."""
+        return self._listening is not None and self._listening.user_speaks
+
+    def expects_speech(self) -> bool:
+        """Whether the user was just invited to speak."""
+        return self._listening is not None and self._listening.invited
 
     def agent_busy(self) -> bool:
         """Whether a reply is being prepared or spoken."""
@@ -309,12 +344,15 @@ class GloveVoice:
     def cut_agent(self) -> None:
         """Second step of an interruption. If nothing was heard or done yet, the next turn continues this one."""
         if self._answering is not None:
-            self._carried = self._answering.unheard
+            self._carried, self._carried_at = self._answering.unheard, clock.now()
         self.interrupt()
 
     def user_started(self) -> None:
         """The user speaks."""
         self.emit(UserSpeechStarted(self._io.time_s))
+        self._agent.notify_user_activity()
+        if self._listening is not None:
+            self._listening.speech()
 
     def user_stopped(self, speech_end_s: float) -> None:
         """The user is silent."""
@@ -322,28 +360,63 @@ class GloveVoice:
 
     def user_partial(self, text: str) -> None:
         """What the user seems to say."""
+        self._agent.notify_user_activity()
         self.emit(UserPartial(self._io.time_s, text))
+
+    def present(self) -> None:
+        """Somebody speaks, although it became no turn."""
+        self._active_at = clock.now()
+        self._agent.notify_user_activity()
 
     def discarded(self, reason: str) -> None:
         """Something was heard that is no turn."""
         self.emit(Discarded(self._io.time_s, reason))
+        if self._listening is not None:
+            self._listening.utterance_over()
 
     def unintelligible(self, fault: GloveVoiceError) -> None:
         """Something was said but not recognised: say so rather than stay silent."""
         self.emit(VoiceFault(self._io.time_s, fault.code, str(fault)))
-        if self._answering is not None:
+        if self._answering is None or self._listening is None:
+            return
+        if self._listening.hearing() is Hearing.EVERYTHING:
             self._answering.apologise(phrase("not_understood", self._language), self._language)
+        self._listening.utterance_over()
+
+    def detector_stalled(self) -> None:
+        """The voice detector was dead and is started anew."""
+        self.emit(VoiceFault(self._io.time_s, "ERR_VAD_STALLED", "The voice detector had stopped and is started anew."))
 
     def turn(self, committed: Committed) -> None:
         """The user's turn is committed: whatever the agent was doing ends, and it answers."""
         if self._answering is None:
             return
+        if self._listening is not None:
+            self._listening.turn(spoken=committed.reason != "typed")
         self.interrupt()
-        whole = replace(committed, text=f"{self._carried} {committed.text}".strip())
+        carried = self._carried if clock.now() - self._carried_at < CARRY_S else ""
+        whole = replace(committed, text=f"{carried} {committed.text}".strip())
         self._carried = ""
         self._language = whole.language
+        self._active_at = clock.now()
         self.emit(UserTurn(self._io.time_s, whole.text, whole.language))
         self._answering.answer(whole)
+
+    # -- what listening needs to know (``ListeningHost``)
+
+    def agent_sounds(self) -> bool:
+        """Whether a reply or an announcement can be heard."""
+        return self._answering is not None and self._answering.sounding
+
+    def cue(self, pcm: Pcm) -> None:
+        """Play a short sound unless something is being said."""
+        if self._answering is not None:
+            self._answering.cue(pcm)
+
+    def progress(self) -> object:
+        """Sound played, sound recognised, the last sign of the agent."""
+        sign = 0.0 if self._answering is None else self._answering.last_sign
+        return self._io.player.played_total, 0.0 if self._transcriber is None else self._transcriber.seconds, sign
 
     # -- the agent's side (``AnsweringHost``)
 
@@ -351,6 +424,9 @@ class GloveVoice:
         """The agent prepares a reply."""
         if self._vad is not None:
             self._vad.set_ducked(True)
+        urgent, self._urgent = self._urgent, False
+        if self._listening is not None:
+            self._listening.reply_began(urgent=urgent)
         self._move(Mode.THINKING)
 
     def reply_sounds(self) -> None:
@@ -364,6 +440,9 @@ class GloveVoice:
         if self._engine is not None:
             self._engine.barge_in.release()
         self._io.player.resume()
+        self._active_at = clock.now()
+        if self._listening is not None:
+            self._listening.reply_ended()
         self._move(Mode.LISTENING)
 
     def emit(self, event: VoiceEvent) -> None:
@@ -373,7 +452,7 @@ class GloveVoice:
     def _move(self, mode: Mode) -> None:
         if mode is self._mode or self._narrating:
             return
-        if mode not in _MOVES[self._mode]:
+        if mode not in MOVES[self._mode]:
             raise RuntimeError(f"illegal mode transition {self._mode.value} → {mode.value}")
         self._mode = mode
         self.emit(ModeChanged(self._io.time_s, mode.value))

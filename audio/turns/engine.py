@@ -1,4 +1,4 @@
-"""The turn engine: the one place that commits what the user said as a turn.
+"""The one place that commits what the user said as a turn.
 
 It follows the voice detector through the phases of an utterance, keeps the audio of the utterance in a transcriber, has
 it recognised while the silence is still being waited for, and commits once the hold is over. Interruption of the agent
@@ -8,130 +8,27 @@ is decided in ``barge_in``.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
-from enum import Enum
-from typing import Protocol
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+import structlog
 
 from agents.base.errors import GloveVoiceError
 from agents.base.scope import Scope
 from audio.gate import SpeechGate
 from audio.pcm import CAPTURE_RATE_HZ, Pcm
 from audio.stt.base import Transcript
-from audio.turns.barge_in import BargeIn, BargeInTimes
+from audio.turns.barge_in import BargeIn
+from audio.turns.contract import TRANSITIONS, Committed, Phase, TurnHost, TurnSettings
 from audio.turns.hold import RuleDetector, TurnDetector
 from audio.turns.transcriber import Transcriber
 from audio.turns.words import has_words
 from audio.vad.base import SpeechEnd, SpeechProb, SpeechRealStart, SpeechStart, VadAdapter, VadEvent, VadMisfire
+from audio.vad.feed import VadFeed
 
+log = structlog.get_logger(__name__)
 
-class Phase(Enum):
-    """Where the user is in an utterance."""
-
-    QUIET = "quiet"
-    TENTATIVE = "tentative"
-    SPEAKING = "speaking"
-    TRAILING = "trailing"
-    HOLDING = "holding"
-    RESUMING = "resuming"
-
-
-TRANSITIONS: dict[Phase, frozenset[Phase]] = {
-    Phase.QUIET: frozenset({Phase.TENTATIVE}),
-    Phase.TENTATIVE: frozenset({Phase.SPEAKING, Phase.QUIET}),
-    Phase.SPEAKING: frozenset({Phase.TRAILING, Phase.HOLDING, Phase.QUIET}),
-    Phase.TRAILING: frozenset({Phase.SPEAKING, Phase.HOLDING, Phase.QUIET}),
-    Phase.HOLDING: frozenset({Phase.RESUMING, Phase.QUIET}),
-    Phase.RESUMING: frozenset({Phase.SPEAKING, Phase.HOLDING, Phase.QUIET}),
-}
-"""What may follow what: tentative speech is confirmed or taken back, a silence trails off into a hold, speech resumes
-inside a hold, and a commit (or reset) leads back to quiet from anywhere."""
-
-
-@dataclass(frozen=True)
-class TurnSettings:
-    """Limits of the engine.
-
-    Attributes:
-        gated: whether the recogniser hears confirmed speech only; otherwise tentative speech is recognised too, however
-            short it turns out to be.
-        preroll_ms: audio kept from before the speech began.
-        voiced_probability: frames at or above it count as voice.
-        speculate_ms: silence after which recognition of the final starts.
-        max_turn_s: a turn of this length is committed even if the voice never stops.
-        barge_in: limits of interruption.
-    """
-
-    gated: bool = True
-    preroll_ms: int = 800
-    voiced_probability: float = 0.35
-    speculate_ms: int = 200
-    max_turn_s: float = 60.0
-    barge_in: BargeInTimes = field(default_factory=BargeInTimes)
-
-
-@dataclass(frozen=True)
-class Committed:
-    """A turn of the user.
-
-    Attributes:
-        text: what was said.
-        language: BCP-47 primary tag.
-        speech_end_s: end of the speech on the media clock.
-        reason: why the hold was as long as it was.
-        hold_ms: the hold.
-        late_ms: how much later than the end of the hold the text was there.
-    """
-
-    text: str
-    language: str
-    speech_end_s: float
-    reason: str
-    hold_ms: int = 0
-    late_ms: float = 0.0
-
-
-class TurnHost(Protocol):
-    """What the engine needs from, and tells, the session it works for. All calls are synchronous."""
-
-    def agent_busy(self) -> bool:
-        """Whether the agent is speaking, pausing, or about to speak."""
-        ...
-
-    def pause_agent(self) -> None:
-        """Let the agent's sound stand still."""
-        ...
-
-    def resume_agent(self) -> None:
-        """Go on at the same sample."""
-        ...
-
-    def user_started(self) -> None:
-        """Speech is established."""
-        ...
-
-    def user_stopped(self, speech_end_s: float) -> None:
-        """Silence is established after confirmed speech."""
-        ...
-
-    def user_partial(self, text: str) -> None:
-        """What the utterance seems to say."""
-        ...
-
-    def cut_agent(self) -> None:
-        """The user takes the floor."""
-        ...
-
-    def turn(self, committed: Committed) -> None:
-        """A turn is committed."""
-        ...
-
-    def discarded(self, reason: str) -> None:
-        """An utterance is dropped."""
-        ...
-
-    def unintelligible(self, fault: GloveVoiceError) -> None:
-        """Speech was heard but could not be recognised."""
-        ...
+__all__ = ["TRANSITIONS", "Committed", "Phase", "TurnEngine", "TurnHost", "TurnSettings"]
 
 
 class TurnEngine:
@@ -143,6 +40,11 @@ class TurnEngine:
         transcriber: knows the text of the utterance.
         detector: says how long to hold.
         settings: limits.
+
+    Attributes:
+        takes_floor: which texts may become a turn; None: all. While it is set, speech does not pause the agent, and a
+            text that it accepts cuts the agent at once.
+        trim: takes off a transcript what is not meant for the agent (a wake phrase).
     """
 
     def __init__(
@@ -160,18 +62,23 @@ class TurnEngine:
         self.barge_in = BargeIn(host.pause_agent, host.resume_agent, host.cut_agent, self.settings.barge_in)
         self._transcriber = transcriber
         self._detector = detector or RuleDetector()
+        self.takes_floor: Callable[[str], bool] | None = None
+        self.trim: Callable[[str], str] = str.strip
+        self._feed = VadFeed(vad, self._on_stalled) if vad else None
         self._gate = SpeechGate(preroll_ms=self.settings.preroll_ms) if vad else None
         self._scope = Scope("turns")
         self._sequence = 0
         self._established = 0.0
         self._hold: asyncio.TimerHandle | None = None
         self._probe: asyncio.TimerHandle | None = None
-        self._fed = 0
+        self._worded = False
         self._sample = 0
         self._last_voice = 0
         self._over_agent = False
         self._awaited = False
+        self._by_key = False
         transcriber.on_partial = self._partial
+        transcriber.on_unasked = self._unasked
 
     # -- what comes in
 
@@ -180,27 +87,61 @@ class TurnEngine:
         """Whether nothing of the user is being heard, recognised or waited for."""
         return self.phase is Phase.QUIET and not self._awaited and not self.barge_in.paused
 
-    def process(self, frame: Pcm, sample: int) -> None:
-        """One frame of the microphone; ``sample``: its end on the media clock (16 kHz samples)."""
+    def observe(self, frame: Pcm, sample: int) -> list[VadEvent]:
+        """Show a frame to the voice detector alone; for detectors that must see every frame. Give the result to
+        ``process`` if the frame shall count."""
+        return [] if self._feed is None else self._feed.feed(frame, sample)
+
+    def process(self, frame: Pcm, sample: int, events: list[VadEvent] | None = None) -> None:
+        """One frame of the microphone; ``sample``: its end on the media clock (16 kHz samples).
+
+        ``events``: what ``observe`` said of it, if it was asked.
+        """
         self._sample = sample
-        if self.vad is None:
+        if self._by_key and self.phase is Phase.HOLDING:
+            return
+        if self._feed is None or self.phase is Phase.HELD:
             self._transcriber.append(frame)
+            if self.phase is Phase.HELD:
+                self._transcriber.voiced()
             self._limit()
             return
-        self._fed += frame.size
-        for event in self.vad.process(frame):
+        for event in self._feed.feed(frame, sample) if events is None else events:
             self._on_vad(event)
         assert self._gate is not None
         for chunk in self._gate.feed(frame):
             self._transcriber.append(chunk)
         self._limit()
 
+    def hold(self, frames: Iterable[Pcm]) -> None:
+        """A talk key is pressed: what follows is one utterance, whatever the voice detector says, until ``commit``.
+
+        ``frames``: what came just before. An utterance of the key that is still being recognised goes on instead.
+        """
+        if self.phase is Phase.HELD:
+            return
+        if self.phase is Phase.HOLDING and self._by_key:
+            self._cancel_hold()
+        else:
+            self.forget()
+            for frame in frames:
+                self._transcriber.append(frame)
+        self._move(Phase.HELD)
+        self._by_key = True
+        self.host.user_started()
+
     def commit(self) -> None:
         """Commit what was said so far (the send button, the release of push-to-talk). Nothing said: nothing happens."""
         if self._transcriber.seconds <= 0:
+            if self.phase is Phase.HELD:
+                self._discard("empty")
             return
         self._cancel_hold()
-        if self.phase is not Phase.HOLDING:
+        if self.phase is Phase.HELD:
+            self._last_voice = self._sample
+            self._move(Phase.HOLDING)
+            self.host.user_stopped(self._sample / CAPTURE_RATE_HZ)
+        elif self.phase is not Phase.HOLDING:
             self._transcriber.voiced()
         self._decide_after(now=True)
 
@@ -209,8 +150,8 @@ class TurnEngine:
         self._cancel_hold()
         self.barge_in.release()
         self._clear()
-        if self.vad is not None:
-            self.vad.reset()
+        if self._feed is not None:
+            self._feed.reset()
 
     async def close(self) -> None:
         """Stop; idempotent. The transcriber and the detector belong to the owner."""
@@ -237,7 +178,7 @@ class TurnEngine:
     def _on_probability(self, event: SpeechProb) -> None:
         if event.probability >= self.settings.voiced_probability:
             if self.phase in (Phase.TENTATIVE, Phase.SPEAKING, Phase.TRAILING):
-                self._last_voice = self._media(event.sample)
+                self._last_voice = event.sample
             if self.phase is Phase.TRAILING:
                 self._move(Phase.SPEAKING)
             if self.phase is Phase.SPEAKING:
@@ -254,15 +195,19 @@ class TurnEngine:
             self._move(Phase.TENTATIVE)
         if self._gate is not None:
             self._gate.hold()
-        self._over_agent = self.host.agent_busy()
-        if self._over_agent:
-            self.barge_in.started()
+        self._over_agent = False
+        self._speech_over_agent()
         if self.vad is not None and not self.vad.supports_real_start:
             # A detector that cannot confirm is asked again after the time that a confirming one would take.
             self._probe = asyncio.get_running_loop().call_later(0.25, self._confirm_by_duration)
             self._establish()
         elif not self.settings.gated:
             self._establish()
+
+    def _speech_over_agent(self) -> None:
+        if self.takes_floor is None and self.host.agent_busy():
+            self._over_agent = True
+            self.barge_in.started()
 
     def _confirm_by_duration(self) -> None:
         self._probe = None
@@ -272,9 +217,7 @@ class TurnEngine:
             self.barge_in.misfire()
 
     def _on_real_start(self) -> None:
-        if self.host.agent_busy():
-            self._over_agent = True
-            self.barge_in.started()
+        self._speech_over_agent()
         self.barge_in.confirmed()
         self._establish()
 
@@ -302,10 +245,14 @@ class TurnEngine:
             return
         self.barge_in.misfire()
 
+    def _on_stalled(self) -> None:
+        self._on_misfire()
+        self.host.detector_stalled()
+
     def _on_end(self, event: SpeechEnd) -> None:
         if self.phase not in (Phase.SPEAKING, Phase.TRAILING):
             return
-        self._hold_from(max(self._last_voice, self._media(event.last_speech)))
+        self._hold_from(max(self._last_voice, event.last_speech))
 
     def _hold_from(self, last_voice: int) -> None:
         self._last_voice = last_voice
@@ -331,17 +278,29 @@ class TurnEngine:
             return
         if sequence != self._sequence:
             return
-        if not self._floor_taken(transcript):
-            self._discard("backchannel" if has_words(transcript.text) else "no_words")
+        whole, transcript = transcript, replace(transcript, text=self.trim(transcript.text))
+        unwanted = self._unwanted(whole, transcript)
+        if unwanted:
+            self._discard(unwanted)
             return
         hold = self._detector.decide(transcript.text, transcript.language)
         loop = asyncio.get_running_loop()
-        ms, reason = (0, "command") if now else (hold.ms, hold.reason)
+        ms, reason = (0, "push_to_talk" if self._by_key else "command") if now else (hold.ms, hold.reason)
         due = self._established + ms / 1000
         late_ms = round(1000 * max(0.0, loop.time() - due), 1)
         end_s = (self._last_voice or self._sample) / CAPTURE_RATE_HZ
-        committed = Committed(transcript.text.strip(), transcript.language, end_s, reason, ms, late_ms)
+        committed = Committed(transcript.text, transcript.language, end_s, reason, ms, late_ms)
         self._hold = loop.call_at(max(loop.time(), due), self._commit, sequence, committed)
+
+    def _unwanted(self, whole: Transcript, trimmed: Transcript) -> str:
+        """Why the utterance is no turn; empty if it is one."""
+        if not self._floor_taken(whole):
+            return "backchannel" if has_words(whole.text) else "no_words"
+        if not has_words(trimmed.text):
+            return "wake_word"
+        if self.takes_floor is not None and not self.takes_floor(trimmed.text):
+            return "not_addressed"
+        return ""
 
     def _floor_taken(self, transcript: Transcript) -> bool:
         if self._over_agent:
@@ -366,7 +325,7 @@ class TurnEngine:
         self._sequence += 1
         self._awaited = False
         self._hold = None
-        self._over_agent = False
+        self._over_agent = self._by_key = self._worded = False
         self._last_voice = 0
         self._transcriber.clear()
         if self._probe is not None:
@@ -390,10 +349,40 @@ class TurnEngine:
     def _partial(self, text: str, language: str) -> None:
         if self.phase is Phase.QUIET and self.vad is not None:
             return
-        self.barge_in.words(text, language)
-        self.host.user_partial(text)
+        self._worded = self._worded or has_words(text)
+        trimmed = self.trim(text)
+        if self.takes_floor is None:
+            self.barge_in.words(text, language)
+        elif self.takes_floor(trimmed) and self.host.agent_busy():
+            self.host.cut_agent()
+        if trimmed:
+            self.host.user_partial(trimmed)
+
+    def _unasked(self, text: str) -> None:
+        """The recogniser understood something where the voice detector heard nobody."""
+        if has_words(text):
+            self.host.present()
+            self.host.discarded("phantom")
+
+    async def _ask_for_words(self, sequence: int) -> None:
+        """Whether the voice that goes on and on says anything; if not, it is noise."""
+        try:
+            transcript = await self._transcriber.final()
+        except GloveVoiceError as fault:
+            log.warning("a long utterance could not be checked for words", code=fault.code)
+            return
+        if sequence == self._sequence and self.phase in (Phase.SPEAKING, Phase.TRAILING):
+            if has_words(transcript.text):
+                self.host.present()
+            else:
+                self.barge_in.misfire()
+                self._discard("noise")
 
     def _limit(self) -> None:
+        voiced = self.phase in (Phase.SPEAKING, Phase.TRAILING)
+        if voiced and not self._worded and self._transcriber.seconds >= self.settings.noise_s:
+            self._worded = True
+            self._scope.spawn(self._ask_for_words(self._sequence), "noise")
         if self._transcriber.seconds < self.settings.max_turn_s or self._awaited:
             return
         if self.vad is not None:
@@ -405,10 +394,6 @@ class TurnEngine:
 
     def _silent_ms(self) -> float:
         return (self._sample - self._last_voice) * 1000 / CAPTURE_RATE_HZ
-
-    def _media(self, vad_sample: int) -> int:
-        """A detector's sample index on the media clock; muted audio, which never reaches the detector, lies between."""
-        return vad_sample + self._sample - self._fed
 
     def _move(self, phase: Phase) -> None:
         if phase not in TRANSITIONS[self.phase]:

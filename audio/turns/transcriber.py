@@ -29,8 +29,16 @@ OnPartial = Callable[[str, str], None]
 
 
 class Transcriber(ABC):
-    """Holds the audio of one utterance and knows its text. One per session; ``clear`` between utterances."""
+    """Holds the audio of one utterance and knows its text. One per session; ``clear`` between utterances.
 
+    Attributes:
+        on_partial: called with what the utterance seems to say and its language.
+        on_unasked: called with text that arrives while no utterance is in progress.
+        padded: samples of silence that were put behind utterances, in all.
+    """
+
+    on_unasked: Callable[[str], None] | None = None
+    padded: int = 0
     on_partial: OnPartial | None = None
 
     async def open(self) -> None:
@@ -78,6 +86,7 @@ class SegmentTranscriber(Transcriber):
         interval_s: time between partials.
         timeout_s: longest time a final may take.
         piece_s: longest stretch handed to the recogniser.
+        pad_s: silence behind each stretch that is handed to the recogniser, its own (``SegmentStt.pad_s``) included.
     """
 
     def __init__(
@@ -89,6 +98,7 @@ class SegmentTranscriber(Transcriber):
         interval_s: float = 0.5,
         timeout_s: float = 10.0,
         piece_s: float = 24.0,
+        pad_s: float = 0.0,
     ) -> None:
         self._stt = stt
         self._partials = partials
@@ -96,6 +106,7 @@ class SegmentTranscriber(Transcriber):
         self._interval_s = interval_s
         self._timeout_s = timeout_s
         self._piece_samples = int(min(piece_s, stt.max_seconds - 2) * CAPTURE_RATE_HZ)
+        self._padding = silence(round(max(0.0, pad_s - stt.pad_s) * CAPTURE_RATE_HZ))
         self._chunks: list[Pcm] = []
         self._samples = 0
         self._total = 0
@@ -191,6 +202,9 @@ class SegmentTranscriber(Transcriber):
         if audio.size == 0:
             return Transcript("")
         try:
+            if self._padding.size:
+                self.padded += self._padding.size
+                audio = np.concatenate((audio, self._padding))
             return await self._stt.recognise(audio, self._language, self._final_worker)
         except GloveVoiceError:
             raise
@@ -309,6 +323,10 @@ class StreamingTranscriber(Transcriber):
 
     def _final(self, event: SttFinal) -> None:
         text = event.text.strip() or self._stt.current_partial
+        if self._total == 0:
+            if text and self.on_unasked is not None:
+                self.on_unasked(text)
+            return
         if text:
             self._texts.append(text)
         self._language = event.language

@@ -25,6 +25,7 @@ from enum import Enum
 from typing import Literal
 
 from agents.base import clock
+from audio.wake.base import WakeDetector
 
 AttentionMode = Literal["wake", "open", "ptt"]
 """``wake``: after the wake phrase or while the talk key is held. ``open``: always. ``ptt``: while the key is held."""
@@ -75,6 +76,23 @@ class AttentionSettings:
     follow_up_s: float = 6.0
     alert_s: float = 9.0
     stalled_s: float = 90.0
+
+
+@dataclass(frozen=True)
+class Attending:
+    """How a session attends, and to what.
+
+    Attributes:
+        settings: mode and windows.
+        detector: of the wake phrase, for this session alone; required in ``wake`` mode. The owner closes it.
+    """
+
+    settings: AttentionSettings
+    detector: WakeDetector | None = None
+
+    def __post_init__(self) -> None:
+        if self.settings.mode == "wake" and self.detector is None:
+            raise ValueError("a wake word detector is required for mode 'wake'")
 
 
 class AttentionMachine:

@@ -1,0 +1,73 @@
+"""Speaking first: what the appliance says although nobody asked, at a moment when it disturbs nobody."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Protocol
+
+from agents.base import clock
+
+LOOK_S = 0.1
+"""How often it is looked whether the moment has come."""
+
+URGENT_WAIT_S = 10.0
+"""How long something urgent waits for a reply in progress before it cuts in."""
+
+
+class AnnouncingHost(Protocol):
+    """The session that speaks."""
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the session is started."""
+        ...
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is being heard, thought or said."""
+        ...
+
+    def expects_speech(self) -> bool:
+        """Whether the user is speaking or was just invited to."""
+        ...
+
+    def user_speaks(self) -> bool:
+        """Whether an utterance is in progress."""
+        ...
+
+    def interrupt(self) -> None:
+        """Cut the reply in progress."""
+        ...
+
+
+class Moments:
+    """Finds the moment for what is said unasked; one thing at a time.
+
+    Args:
+        host: the session.
+    """
+
+    def __init__(self, host: AnnouncingHost) -> None:
+        self._host = host
+        self.turn = asyncio.Lock()
+
+    async def come(self, *, urgent: bool) -> None:
+        """Wait until something may be said. Call it holding ``turn``.
+
+        A message waits until nothing is heard, thought or said and nobody was just invited to speak. What is urgent
+        waits for the user to finish, but for a reply no longer than ``URGENT_WAIT_S``.
+        """
+        if urgent:
+            await self._urgent()
+            return
+        while self._host.is_active and not (self._host.settled and not self._host.expects_speech()):
+            await asyncio.sleep(LOOK_S)
+
+    async def _urgent(self) -> None:
+        since = clock.now()
+        while self._host.is_active and not self._host.settled:
+            if self._host.user_speaks():
+                since = clock.now()
+            elif clock.now() - since >= URGENT_WAIT_S:
+                self._host.interrupt()
+            await asyncio.sleep(LOOK_S)
