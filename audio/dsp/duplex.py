@@ -27,6 +27,8 @@ GOOD_DB = 15.0
 """ERLE from which it is heard again."""
 TAIL_MS = 250
 """How long the gate stays closed after the last sound: the sound buffers and the room."""
+WARM_UP_FRAMES = 100
+"""The first second of sound after a device was opened: cancellation still learns the room, and the gate stands in."""
 REST_MS = 5000
 """After this long without sound there is no echo left, and frames pass untouched: an idle device costs nothing."""
 QUIET_PEAK = 32
@@ -55,6 +57,7 @@ class EchoPath:
         gates = mode == "half-duplex" or (mode != "off" and canceller is None)
         self.duplex = Duplex.HALF if gates else Duplex.FULL
         self._since_sound_ms = REST_MS
+        self._learnt = 0
         self.gated = 0
 
     @property
@@ -79,7 +82,11 @@ class EchoPath:
     @property
     def is_gated(self) -> bool:
         """Whether the microphone is not heard now."""
-        return self.duplex is Duplex.HALF and self._since_sound_ms <= TAIL_MS
+        return (self.duplex is Duplex.HALF or self._warms_up) and self._since_sound_ms <= TAIL_MS
+
+    @property
+    def _warms_up(self) -> bool:
+        return self.mode == "auto" and self._learnt < WARM_UP_FRAMES
 
     def process(self, frame: Pcm, reference: Sequence[Pcm]) -> Pcm:
         """What is heard of ``frame``, while ``reference`` was played (10 ms frames at the sink's rate)."""
@@ -98,6 +105,7 @@ class EchoPath:
             return frame
         clean = self._canceller.process(frame, reference)
         if self._since_sound_ms <= TAIL_MS:
+            self._learnt += 1
             self._meter.add(power(frame), power(clean))
             self._judge()
         else:
@@ -107,6 +115,7 @@ class EchoPath:
     def reset(self) -> None:
         """A device has changed: measure again, and cancel until that is done."""
         self._meter.reset()
+        self._learnt = 0
         if self._canceller is not None:
             self._canceller.reset()
             self.duplex = Duplex.FULL

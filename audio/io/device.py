@@ -304,12 +304,11 @@ class DeviceRoom(AudioIO):
             self.player.resume()
 
     async def _step_on_loop(self, front: FrontEnd) -> None:
-        """On virtual time the front end works on the loop, right after each capture."""
-        assert self._loop is not None
+        """On virtual time the front end works on the loop, halfway between two captures."""
+        await asyncio.sleep(FRAME_MS / 2000)
         while True:
-            front.has_work.clear()
             front.step()
-            await asyncio.sleep(FRAME_MS / 2000)
+            await asyncio.sleep(FRAME_MS / 1000)
 
     # -- between sound system and front end (``Plumbing``)
 

@@ -179,8 +179,11 @@ class Lane:
 
     @property
     def works(self) -> bool:
-        """Whether sound passes, or is about to."""
-        return self.state in (LaneState.LIVE, LaneState.STARTING, LaneState.SILENT, LaneState.OFF)
+        """Whether sound passes, or is about to for the first time."""
+        state = self.state
+        if state is LaneState.STARTING:
+            return self.opened == 1 or self._silence_retry_s > 0
+        return state in (LaneState.LIVE, LaneState.SILENT, LaneState.OFF)
 
     @property
     def silent_s(self) -> float:

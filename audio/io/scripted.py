@@ -31,7 +31,6 @@ class ScriptedDevice:
         busy: whether another program holds it, so that it cannot be opened.
         stalls: how many more streams will be opened that never call; -1 for all.
         cured_by_restart: whether a restart of the sound system ends the stalls.
-        frozen: whether open streams stop calling, saying nothing.
         hum: level of what a microphone picks up when nothing is queued; 0 gives digital silence.
         said: frames of the microphone that wait to be captured, at the stream's rate.
         played: what the speaker was given.
@@ -46,11 +45,23 @@ class ScriptedDevice:
         self.busy = False
         self.stalls = 0
         self.cured_by_restart = False
-        self.frozen = False
+        self._frozen_to = 0
         self.hum = 3
         self.said: deque[Pcm] = deque()
         self.played: list[Pcm] = []
         self.opened = 0
+
+    def freeze(self) -> None:
+        """The streams that are open now stop calling, saying nothing; new ones are not concerned."""
+        self._frozen_to = self.opened
+
+    def thaw(self) -> None:
+        """Frozen streams call again."""
+        self._frozen_to = 0
+
+    def calls(self, stream: int) -> bool:
+        """Whether the stream that was opened as number ``stream`` calls."""
+        return stream > self._frozen_to
 
     def info(self, index: int, default: bool) -> DeviceInfo:
         """As the sound system lists it."""
@@ -132,7 +143,7 @@ class ScriptedBackend(SoundBackend):
         self._listed = [device for device in self.known if device.present]
         for device in self.known:
             if device.cured_by_restart:
-                device.stalls, device.frozen = 0, False
+                device.stalls = 0
 
     def changed(self) -> bool:
         """See ``SoundBackend``."""
@@ -167,6 +178,7 @@ class _ScriptedStream(SoundStream):
     ) -> None:
         self.rate_hz = rate_hz
         self._script = script
+        self._number = script.opened
         self._tick = tick
         self._on_ended = on_ended
         self._streams = streams
@@ -199,7 +211,7 @@ class _ScriptedStream(SoundStream):
         if not self._script.present:
             self._end()
             return
-        if self._tick is not None and not self._script.frozen:
+        if self._tick is not None and self._script.calls(self._number):
             self._tick()
         self._due += TICK_S
         self._arm()

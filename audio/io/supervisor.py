@@ -151,7 +151,8 @@ class Supervisor:
             lane.reopened_for_silence()
             lane.rung = Rung.STREAM
         if state is not LaneState.ABSENT:
-            log.warning("a sound stream is unwell", direction=lane.direction, state=state.value, rung=lane.rung.name)
+            tell = log.info if state is LaneState.SILENT else log.warning
+            tell("a sound stream is unwell", direction=lane.direction, state=state.value, rung=lane.rung.name)
             await self._close(lane)
             search.due = min(search.due, clock.now())
         if clock.now() >= search.due:

@@ -136,7 +136,7 @@ class Pulse:
         path = self.folder / "said.raw"
         path.write_bytes(pcm.astype("<i2").tobytes())
         command = ["pacat", "-d", "micfeed", "--raw", "--format=s16le", "--channels=1", f"--rate={rate_hz}"]
-        child = self._spawn([*command, "--latency-msec=20", str(path)])
+        child = self._spawn([*command, "--latency-msec=150", str(path)])
         self._children.append(child)
         return child
 
