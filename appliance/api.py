@@ -256,7 +256,8 @@ class ApiServer:
         self._room = room
         self._socket = listening
         self._task = asyncio.create_task(server.serve([listening]), name="api server")
-        self.host, self.port = listening.getsockname()[:2]
+        self.host: str = listening.getsockname()[0]
+        self.port: int = listening.getsockname()[1]
 
     def address(self, token: str) -> str:
         """Where people find the page, with the token."""

@@ -111,7 +111,9 @@ class TimerCommand(_Message):
     id: Annotated[str | None, Field(max_length=100)] = None
 
 
-ClientMessage = Say | Speaker | Playback | PlaybackDone | BargeIn | Stop | Mute | Ptt | SlotAnswer | TimerCommand
+ClientMessage = (
+    Say | Speaker | Audio | Playback | PlaybackDone | BargeIn | Stop | Mute | Ptt | SlotAnswer | TimerCommand
+)
 
 _ADAPTER: TypeAdapter[ClientMessage] = TypeAdapter(Annotated[ClientMessage, Field(discriminator="t")])
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from typing import Any
 
 import httpx
@@ -15,40 +14,14 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from agents.base.errors import ConfigError
-from appliance.api import ApiServer, make_app, serve
+from appliance.api import make_app, serve
 from appliance.auth import COOKIE, new_token
 from appliance.pages import load_assets
 from audio.io.base import AudioIO
-from tests.realtime.peer import House, PageSession
+from tests.realtime.peer import PageSession
+from tests.realtime.server import place
 
 pytestmark = pytest.mark.realtime
-
-
-class Place:
-    """A running server with its token."""
-
-    def __init__(self, server: ApiServer, token: str) -> None:
-        self.server = server
-        self.token = token
-        self.http = f"http://127.0.0.1:{server.port}"
-        self.ws = f"ws://127.0.0.1:{server.port}/room"
-
-    def call(self, **headers: str) -> connect:
-        return connect(self.ws, additional_headers={"Authorization": f"Bearer {self.token}", **headers}, max_size=None)
-
-
-@asynccontextmanager
-async def place(*replies: str, **options: Any) -> AsyncIterator[Place]:
-    house, token = House(list(replies)), new_token()
-
-    async def open_session(room: AudioIO) -> PageSession:
-        return PageSession(room, house.agent, house.living)
-
-    server = await serve(make_app(open_session, token, **options), port=0)
-    try:
-        yield Place(server, token)
-    finally:
-        await server.close()
 
 
 async def message(call: ClientConnection, kind: str) -> dict[str, Any]:

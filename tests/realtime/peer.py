@@ -135,7 +135,7 @@ class House:
             self.agent.fold(tool)
         self.agent.build()
         self.sessions: list[PageSession] = []
-        self.room = BrowserRoom(self._open, **options)
+        self.room = BrowserRoom(self.open, **options)
         self._calls: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> House:
@@ -145,7 +145,7 @@ class House:
         await self.room.close()
         await asyncio.wait_for(asyncio.gather(*self._calls), 5)
 
-    async def _open(self, room: AudioIO) -> PageSession:
+    async def open(self, room: AudioIO) -> PageSession:
         self.sessions.append(PageSession(room, self.agent, self.living))
         return self.sessions[-1]
 

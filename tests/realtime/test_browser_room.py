@@ -134,6 +134,33 @@ async def test_mute_keeps_the_user_unheard_until_unmute() -> None:
         assert caller.of("utterance")[0]["text"] == "hello"
 
 
+async def test_a_page_that_was_not_touched_is_not_counted_on_to_be_heard() -> None:
+    async with House(["Hello."]) as house:
+        caller = await house.call()
+        assert house.room.health.values["speaker"] == 1
+        caller.say({"t": "audio", "speaker": False})
+        await until(lambda: house.room.health.state == "degraded")
+        assert house.room.health.values["speaker"] == 0
+        caller.say({"t": "audio", "speaker": True})
+        await until(lambda: house.room.health.state == "ok")
+
+
+async def test_the_talk_button_sends_all_that_was_said_before_it_was_let_go() -> None:
+    async with House(["Sure."]) as house:
+        caller = await house.call()
+        caller.say({"t": "ptt", "phase": "down"})
+        house.living.speak("remember the milk", 1.0)
+        await send_sound(caller, np.concatenate(house.living.waiting))
+        house.living.waiting.clear()
+        caller.say({"t": "ptt", "phase": "up"})
+        await until(lambda: caller.of("utterance"), 5)
+        assert caller.of("utterance")[0]["text"] == "remember the milk"
+        caller.say({"t": "ptt", "phase": "down"})
+        caller.say({"t": "ptt", "phase": "cancel"})
+        await settled(house)
+        assert len(caller.of("utterance")) == 1
+
+
 async def test_a_second_caller_takes_the_place_of_the_first() -> None:
     async with House(["Hello."]) as house:
         first = await house.call()

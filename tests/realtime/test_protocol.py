@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from realtime.browser.protocol import BadMessage, Mute, Playback, Ptt, Say, SlotAnswer, parse
+from realtime.browser.protocol import Audio, BadMessage, Mute, Playback, Ptt, Say, SlotAnswer, parse
 
 
 def test_messages_by_name() -> None:
     assert parse('{"t":"say","speaker":"user","text":"hello"}') == Say(t="say", text="hello")
     assert parse('{"t":"unmute"}') == Mute(t="unmute")
+    assert parse('{"t":"audio","speaker":false}') == Audio(t="audio", speaker=False)
     assert parse('{"t":"ptt","phase":"up"}') == Ptt(t="ptt", phase="up")
     assert parse('{"t":"playback","epoch":2,"position":320}') == Playback(t="playback", epoch=2, position=320)
     assert parse('{"t":"slot_resolve","id":"slot_1","value":{"a":[1]}}') == SlotAnswer(

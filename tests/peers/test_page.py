@@ -1,0 +1,330 @@
+"""The page in a real browser: speaking, typing, answering, with a scripted agent and once with the real ears."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from agents.base.errors import GloveError
+from agents.core.messages import ToolResultData
+from agents.core.tool import NoArgs, Tool, ToolContext
+from agents.models.scripted import Call, ScriptedModel
+from appliance.api import make_app, serve
+from appliance.auth import new_token
+from appliance.pages import load_assets
+from audio.tts.base import AudioChunk, TtsDone, TtsFactory
+from realtime.browser.lead_player import LeadPlayer
+from tests.peers.browser import Chromium, chromium, microphone
+from tests.realtime.peer import until
+from tests.realtime.server import place
+
+if TYPE_CHECKING:
+    from playwright.async_api import Page
+
+pytestmark = pytest.mark.realtime
+LONG = "One two three four five six seven eight nine ten eleven twelve."
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    """A browser whose microphone hears a tone."""
+    folder = tmp_path_factory.mktemp("chromium")
+    tone = (8000 * np.sin(np.arange(48_000 * 60) * 2 * np.pi * 440 / 48_000)).astype(np.int16)
+    with chromium(folder / "profile", microphone(folder / "tone.wav", tone, 48_000)) as running:
+        yield running
+
+
+async def ready(page: Page, address: str) -> None:
+    await page.goto(address)
+    await page.wait_for_selector("body[data-mode=idle]")
+
+
+async def type_line(page: Page, words: str) -> None:
+    await page.fill("#typed", words)
+    await page.press("#typed", "Enter")
+
+
+async def test_the_address_with_the_token_opens_the_room_and_loses_the_token(browser: Chromium) -> None:
+    async with place("It is noon.") as here, browser.page() as page:
+        await ready(page, here.server.address(here.token))
+        assert here.token not in page.url
+        await page.reload()
+        await page.wait_for_selector("body[data-mode=idle]")
+        assert await page.evaluate("document.cookie") == ""
+
+
+async def test_without_the_token_the_page_says_what_to_do(browser: Chromium) -> None:
+    async with place() as here, browser.page() as page:
+        await page.goto(here.http)
+        await page.wait_for_selector("body[data-mode=refused]")
+        assert "glove run" in await page.inner_text("#state")
+        assert await page.is_disabled("#talk")
+
+
+async def test_a_typed_line_is_answered_in_words_and_sound_and_played_to_its_end(
+    browser: Chromium,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reports: list[int] = []
+    ends: list[int] = []
+    report, heard_all = LeadPlayer.report, LeadPlayer.heard_all
+    monkeypatch.setattr(LeadPlayer, "report", lambda self, epoch, at: (reports.append(at), report(self, epoch, at))[1])
+    monkeypatch.setattr(LeadPlayer, "heard_all", lambda self, turn: (ends.append(turn), heard_all(self, turn))[1])
+    async with place(LONG) as here, browser.page() as page:
+        await ready(page, here.server.address(here.token))
+        await type_line(page, "count")
+        await page.wait_for_selector("body[data-mode=speaking]")
+        await page.wait_for_selector("body[data-mode=idle]")
+        assert await page.inner_text("#lines .user p") == "count"
+        assert await page.inner_text("#lines .assistant p") == LONG
+        assert "s" in await page.inner_text("#total")
+        await until(lambda: ends, 5)
+        player = here.house.session.room.player
+        assert reports == sorted(reports) and len(reports) > 10
+        assert 0.9 * player.played_total <= reports[-1] <= player.played_total
+        assert len(ends) == 1
+
+
+async def test_stop_cuts_the_answer_and_shows_what_was_heard(browser: Chromium) -> None:
+    async with place(LONG) as here, browser.page() as page:
+        await ready(page, here.server.address(here.token))
+        await type_line(page, "count")
+        await page.wait_for_selector("body[data-mode=speaking]")
+        await asyncio.sleep(1.0)
+        await page.click("#stop")
+        await page.wait_for_selector("#lines .assistant.cut s")
+        rest = await page.inner_text("#lines .assistant s")
+        assert rest.strip().endswith("twelve.") and "one" not in rest.lower()
+        await page.wait_for_selector("body[data-mode=idle]")
+
+
+async def test_a_question_is_answered_with_a_button(browser: Chromium) -> None:
+    async def run(_: NoArgs, context: ToolContext) -> ToolResultData:
+        return ToolResultData(data="opened")
+
+    tool = Tool(name="open_door", description="Open.", run=run, args=NoArgs, requires_permission=True)
+    model = ScriptedModel([Call("open_door", {"which": "<img src=x onerror=alert(1)>"}), "It is open."])
+    async with place(tools=(tool,), model=model) as here, browser.page() as page:
+        await ready(page, here.server.address(here.token))
+        await type_line(page, "open the door")
+        await page.wait_for_selector(".card.question")
+        assert await page.inner_text(".card h3") == "May I use open door?"
+        assert "<img" in await page.inner_text(".card") and await page.locator(".card img").count() == 0
+        await page.click(".card button:has-text('Allow')")
+        await page.wait_for_selector("#lines .assistant p:has-text('It is open.')")
+        assert await page.locator(".card").count() == 0
+
+
+async def test_cards_and_timers_come_and_go(browser: Chromium) -> None:
+    async with place("Hello.") as here, browser.page() as page:
+        await ready(page, here.server.address(here.token))
+        display, timers = here.house.agent.display, here.house.session.mind.timers
+        await display.push_and_forget("generic", {"title": "Shopping", "items": ["milk", "bread"]})
+        await page.wait_for_selector(".card li:has-text('bread')")
+        await page.click(".card button:has-text('Dismiss')")
+        await until(lambda: display.stack == (), 5)
+        asking = asyncio.create_task(
+            display.push_and_wait("generic", {"question": "Which?", "options": ["red", "blue"]})
+        )
+        await page.click(".card button:has-text('blue')")
+        assert await asyncio.wait_for(asking, 5) == "blue"
+        await timers.set_timer(600, "tea")
+        await page.wait_for_selector("#timer-list output:has-text('9:5')")
+        await page.click("#timer-list button")
+        await until(lambda: timers.running() == [], 5)
+        await page.wait_for_selector("#timers", state="hidden")
+
+
+async def test_a_click_keeps_the_microphone_open_and_another_gives_it_back(browser: Chromium) -> None:
+    async with place("Hello.") as here, browser.page() as page:
+        await ready(page, here.server.address(here.token))
+        source = here.house.session.room.microphone
+        got: list[int] = []
+        push = source.push
+        source.push = lambda pcm: (got.append(pcm.size), push(pcm))[1]  # type: ignore[method-assign]
+        await page.click("#talk")
+        await page.wait_for_selector("#talk[aria-pressed=true]")
+        await until(lambda: len(got) > 50, 10)
+        assert set(got) == {320}
+        await page.click("#mute")
+        await page.wait_for_selector("#mute[aria-pressed=true]")
+        await until(lambda: here.house.session.voice.is_muted, 5)
+        silent_from = len(got)
+        await asyncio.sleep(0.3)
+        assert len(got) <= silent_from + 2
+        await page.click("#mute")
+        await until(lambda: len(got) > silent_from + 20, 5)
+        await page.click("#talk")
+        await page.wait_for_selector("#talk[aria-pressed=false]")
+        silent_from = len(got)
+        await asyncio.sleep(0.3)
+        assert len(got) <= silent_from + 2
+
+
+async def test_a_refused_microphone_is_explained_and_typing_still_works(browser: Chromium) -> None:
+    async with place("Hello.") as here, browser.page(allowed=False) as page:
+        await ready(page, here.server.address(here.token))
+        await page.click("#talk")
+        await page.wait_for_selector("#notice:not([hidden])")
+        assert "microphone" in (await page.inner_text("#notice")).lower()
+        await type_line(page, "hi")
+        await page.wait_for_selector("#lines .assistant")
+
+
+async def test_a_second_window_takes_over_and_the_first_can_take_back(browser: Chromium) -> None:
+    async with place("Hello.") as here, browser.page() as page:
+        await ready(page, here.server.address(here.token))
+        other = await page.context.new_page()
+        await ready(other, here.http)
+        await page.wait_for_selector("body[data-mode=replaced]")
+        await page.click("#take-over")
+        await page.wait_for_selector("body[data-mode=idle]")
+        await other.wait_for_selector("body[data-mode=replaced]")
+
+
+async def test_a_lost_connection_is_taken_up_again_with_the_conversation(browser: Chromium) -> None:
+    async with place("Hello.", "Again.") as here, browser.page() as page:
+        await ready(page, here.server.address(here.token))
+        await type_line(page, "hi")
+        await page.wait_for_selector("#lines .assistant p:has-text('Hello.')")
+        await here.house.session.close()
+        await page.wait_for_selector("body[data-mode=lost]")
+        await page.wait_for_selector("body[data-mode=idle]")
+        await type_line(page, "and now")
+        await page.wait_for_selector("#lines .assistant p:has-text('Again.')")
+
+
+async def test_a_foreign_page_cannot_reach_the_room_with_the_users_cookie(browser: Chromium) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<title>evil</title>")
+        await writer.drain()
+        writer.close()
+
+    async with place("Hello.") as here, browser.page() as page:
+        await ready(page, here.server.address(here.token))
+        async with await asyncio.start_server(answer, "127.0.0.1", 0) as evil:
+            foreign = await page.context.new_page()
+            await foreign.goto(f"http://127.0.0.1:{evil.sockets[0].getsockname()[1]}/")
+            outcome = await foreign.evaluate(
+                "url => new Promise(done => { const s = new WebSocket(url);"
+                " s.onopen = () => done('open'); s.onerror = () => done('refused'); })",
+                here.ws,
+            )
+        assert outcome == "refused"
+        assert await page.get_attribute("body", "data-mode") == "idle"
+
+
+async def test_the_page_speaks_german_and_fits_a_small_telephone_in_the_dark(browser: Chromium) -> None:
+    options: dict[str, Any] = {"locale": "de-DE", "viewport": {"width": 360, "height": 640}, "color_scheme": "dark"}
+    async with place("Hallo.") as here, browser.page(**options, reduced_motion="reduce") as page:
+        await ready(page, here.server.address(here.token))
+        assert await page.inner_text("#state") == "Bereit"
+        assert await page.get_attribute("html", "lang") == "de"
+        await type_line(page, "x" * 300)
+        await page.wait_for_selector("#lines .assistant")
+        assert await page.evaluate("document.documentElement.scrollWidth") == 360
+        for control in await page.query_selector_all("footer button"):
+            box = await control.bounding_box()
+            assert box is not None and box["height"] >= 44 and box["x"] + box["width"] <= 360
+        ground = await page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert sum(int(part) for part in ground.removeprefix("rgb(").removesuffix(")").split(",")) < 150
+        assert await page.evaluate("getComputedStyle(document.querySelector('.orb i')).animationName") == "none"
+
+
+async def test_every_control_has_a_name_and_both_languages_have_every_string(browser: Chromium) -> None:
+    async with place("Hello.") as here, browser.page() as page:
+        await ready(page, here.server.address(here.token))
+        unnamed = await page.evaluate(
+            "[...document.querySelectorAll('button, input, [role=meter]')].filter(e => !(e.textContent.trim()"
+            " || e.getAttribute('aria-label') || e.labels?.length)).map(e => e.id)"
+        )
+        assert unnamed == []
+        source = load_assets()["strings.js"].content.decode()
+        english, german = source.split("\n  de: {")
+        keys = [set(re.findall(r"^    (\w+):", part, re.MULTILINE)) for part in (english, german)]
+        assert keys[0] == keys[1] and len(keys[0]) > 40
+
+
+async def test_the_resampler_keeps_speech_and_lets_nothing_fold_back(browser: Chromium) -> None:
+    async with place() as here, browser.page() as page:
+        await page.goto(here.http)
+        levels = await page.evaluate(
+            """async () => {
+              const { Resampler } = await import("/resampler.js");
+              const level = (from, to, hertz) => {
+                const resampler = new Resampler(from, to);
+                const out = [];
+                for (let at = 0; at < from; at += 128) {
+                  const wave = (i) => Math.sin((2 * Math.PI * hertz * (at + i)) / from);
+                  const block = Float32Array.from({ length: 128 }, (_, i) => wave(i));
+                  out.push(...resampler.push(block));
+                }
+                const steady = out.slice(out.length / 4, (3 * out.length) / 4);
+                const power = steady.reduce((sum, x) => sum + x * x, 0) / steady.length;
+                return [out.length, 10 * Math.log10(2 * power + 1e-12)];
+              };
+              return [[48000, 16000, 1000], [44100, 16000, 6500], [48000, 16000, 9500], [44100, 16000, 15000],
+                      [16000, 48000, 3000], [16000, 44100, 6500]].map((row) => level(...row));
+            }"""
+        )
+        (counts, decibels) = zip(*levels, strict=True)
+        assert all(abs(count - rate) < 300 for count, rate in zip(counts, [16e3] * 4 + [48e3, 44.1e3], strict=True))
+        for kept in (decibels[0], decibels[1], decibels[4], decibels[5]):
+            assert abs(kept) < 0.5
+        assert max(decibels[2], decibels[3]) < -50
+
+
+@pytest.fixture
+def weights() -> None:
+    from appliance.config import GloveConfig
+    from appliance.stock import needed_weights, weights_store
+
+    config = GloveConfig()
+    try:
+        weights_store(config).pull(needed_weights(config))
+    except GloveError as fault:
+        pytest.skip(fault.message)
+
+
+async def test_somebody_speaks_to_the_page_and_is_answered(tmp_path: Path, weights: None) -> None:
+    from appliance.build import load_parts
+    from appliance.config import GloveConfig, ModelConfig, StoreConfig
+
+    parts = await load_parts(GloveConfig(model=ModelConfig(provider="none"), store=StoreConfig(path="memory")))
+    spoken = microphone(tmp_path / "question.wav", *await voice(parts.voices, "What time is it in Tokyo?"))
+    token = new_token()
+    server = await serve(make_app(lambda room: parts.session(room, name="page"), token), port=0)
+    try:
+        with chromium(tmp_path / "profile", spoken) as running:
+            async with running.page() as page:
+                await ready(page, server.address(token))
+                await page.click("#talk")
+                await page.wait_for_selector("#lines .user p:has-text('Tokyo')")
+                await page.wait_for_selector("#lines .assistant p:has-text('In Tokyo it is')")
+                await page.wait_for_selector("body[data-mode=listening]")
+                assert await page.locator("#lines li").count() == 2
+    finally:
+        await server.close()
+        await parts.close()
+
+
+async def voice(voices: TtsFactory, text: str) -> tuple[np.ndarray, int]:
+    """``text`` in the appliance's own voice, after a second of silence and before a long one."""
+    adapter, done = voices("en"), asyncio.Event()
+    pieces: list[np.ndarray] = []
+    adapter.events.on(AudioChunk, lambda event: pieces.append(event.pcm))
+    adapter.events.on(TtsDone, lambda _: done.set())
+    await adapter.open()
+    adapter.send_text(text)
+    adapter.flush()
+    await asyncio.wait_for(done.wait(), 30)
+    rate = adapter.sample_rate_hz
+    await adapter.destroy()
+    return np.concatenate([np.zeros(rate, np.int16), *pieces, np.zeros(20 * rate, np.int16)]), rate
