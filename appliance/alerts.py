@@ -26,8 +26,8 @@ class Announcer(Protocol):
 
     events: Emitter
 
-    async def announce(self, text: str) -> None:
-        """Speak ``text`` as soon as nobody is busy."""
+    async def announce(self, text: str, *, urgent: bool = False) -> None:
+        """Speak ``text`` as soon as nobody is busy; what is urgent does not wait for long."""
         ...
 
 
@@ -77,7 +77,7 @@ class Alerts:
 
     async def _ring(self, timer: TimerDue) -> None:
         try:
-            await self._voice.announce(alert_text(timer, self._language))
+            await self._voice.announce(alert_text(timer, self._language), urgent=True)
         except GloveError as fault:
             log.error("a timer could not be announced", code=fault.code, error=fault.message)
 

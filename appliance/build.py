@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from audio.turns.hold import TurnDetector
     from audio.vad.base import VadAdapter
     from audio.voice import GloveVoice, VoiceSettings
+    from audio.wake.attention import Attending
+    from audio.wake.base import WakeDetector
 
 log = structlog.get_logger(__name__)
 
@@ -47,6 +49,7 @@ class Session:
         mind: answers in it.
         room: where it takes place; the session does not own it.
         language: BCP-47 primary tag spoken before anything was heard.
+        wake: its own detector of the wake word, or None.
         on_close: called first when the session is closed.
     """
 
@@ -54,6 +57,7 @@ class Session:
     mind: RoomMind
     room: AudioIO
     language: str
+    wake: WakeDetector | None = None
     on_close: Callable[[], None] | None = None
 
     @property
@@ -73,6 +77,8 @@ class Session:
             await self.voice.stop()
         finally:
             await self.agent.close()
+            if self.wake is not None:
+                self.wake.close()
 
 
 @dataclass(frozen=True)
@@ -104,7 +110,14 @@ class Parts:
 
         return build_vad(self.config)
 
-    async def session(self, room: AudioIO, *, name: str = "", conversation_id: str | None = None) -> Session:
+    async def session(
+        self,
+        room: AudioIO,
+        *,
+        name: str = "",
+        conversation_id: str | None = None,
+        attention: Attending | None = None,
+    ) -> Session:
         """A session for ``room``; nothing is heard before ``Session.start``.
 
         Args:
@@ -112,6 +125,7 @@ class Parts:
             name: of the room, kept with its conversations. A named room goes on with its last conversation if that
                 was not over when the process ended.
             conversation_id: the conversation to go on with, instead.
+            attention: when to listen; always when None. Its detector is closed with the session.
 
         Raises:
             GloveError: weights are missing or cannot be loaded.
@@ -132,8 +146,11 @@ class Parts:
             partials=self.partials,
             detector=turn_detector(self.config, self.mind),
             settings=voice_settings(self.config),
+            attention=attention,
         )
-        return Session(voice, RoomMind(agent, self.mind.timers), room, self.language)
+        agent.set_wake_handler(lambda wake: voice.speak_up(wake.run))
+        detector = attention.detector if attention is not None else None
+        return Session(voice, RoomMind(agent, self.mind.timers), room, self.language, detector)
 
     async def close(self) -> None:
         """Stop the timers (they stay stored), close what the tools keep and let go of the models; idempotent."""

@@ -24,7 +24,9 @@ from agents.core.messages import Message, TokenUsage, new_reply_id
 from appliance.mind import new_conversation_id
 
 if TYPE_CHECKING:
+    from agents.core.arrivals import Wake, WakeHandler
     from agents.core.events import Subscriber
+    from agents.core.external import Disposition, WhenIdle
     from agents.core.glove import Glove
     from agents.core.store import StoreAdapter
     from appliance.mind import Mind
@@ -69,6 +71,7 @@ class RoomAgent:
         self._resumed = conversation_id
         self._glove: Glove | None = None
         self._subscribers: list[Subscriber] = []
+        self._wake_handler: WakeHandler | None = None
         self._used = now()
         self._busy = 0
         self._lock = asyncio.Lock()
@@ -148,6 +151,42 @@ class RoomAgent:
         finally:
             self._busy -= 1
 
+    # -- what happens by itself
+
+    def notify_user_activity(self) -> None:
+        """The user speaks right now."""
+        self._used = now()
+        if self._glove is not None:
+            self._glove.notify_user_activity()
+
+    def set_wake_handler(self, handler: WakeHandler) -> None:
+        """Let ``handler`` run the turns that events start, in this and the following conversations."""
+        self._wake_handler = handler
+        if self._glove is not None:
+            self._glove.set_wake_handler(self._wake)
+
+    async def emit_event(
+        self,
+        id: str,  # noqa: A002 - the name of the field on the wire
+        source: str,
+        kind: str,
+        content: str,
+        when_idle: WhenIdle = "auto",
+        expires_at: datetime | None = None,
+    ) -> Disposition:
+        """Tell the agent about something that happened outside the conversation; see ``Glove.emit_event``."""
+        async with self._lock:
+            glove = await self._open()
+        return await glove.emit_event(id, source, kind, content, when_idle, expires_at)
+
+    async def _wake(self, wake: Wake) -> object:
+        self._busy += 1
+        try:
+            return await (wake.run() if self._wake_handler is None else self._wake_handler(wake))
+        finally:
+            self._busy -= 1
+            self._used = now()
+
     # -- idle moments
 
     async def rest(self) -> None:
@@ -173,8 +212,9 @@ class RoomAgent:
             if self._glove is not None:
                 self._resumed = self._glove.store.identifier
                 await self._keep_late()
-                store, self._glove = self._glove.store, None
-                await store.close()
+                glove, self._glove = self._glove, None
+                await glove.close()
+                await glove.store.close()
 
     # -- one conversation
 
@@ -193,6 +233,7 @@ class RoomAgent:
     def _made(self, glove: Glove) -> Glove:
         for subscriber in self._subscribers:
             glove.add_subscriber(subscriber)
+        glove.set_wake_handler(self._wake)
         return glove
 
     async def _named(self, store: StoreAdapter) -> None:
@@ -211,6 +252,7 @@ class RoomAgent:
         glove, self._glove = self._glove, None
         self.display.clear_stack()
         self.events.emit(ConversationEnded(glove.store.identifier))
+        await glove.close()
         await glove.store.close()
 
     async def _writable(self, glove: Glove) -> Glove:
@@ -229,6 +271,7 @@ class RoomAgent:
             memory = MemoryStore(glove.store.identifier)
             await memory.append_messages(kept)
             self._unkept = len(kept)
+            await glove.close()
             await glove.store.close()
             self._glove = self._made(self._mind.agent(display=self.display, store=memory))
             return self._glove

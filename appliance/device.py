@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import structlog
 
 from agents.base.clock import infer
-from agents.base.errors import GloveError
+from agents.base.errors import GloveError, GloveVoiceError
 from agents.everyday.phrases import pick
 from appliance.rooms import DEVICE, can_be_heard
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from appliance.daemon import Daemon
     from audio.io.base import RoomHealth
     from audio.io.device import DeviceRoom
+    from audio.wake.attention import Attending
 
 log = structlog.get_logger(__name__)
 
@@ -34,7 +36,7 @@ async def run_device(daemon: Daemon) -> None:
     failed: asyncio.Future[GloveError] = asyncio.get_running_loop().create_future()
     room.on_failed = lambda fault: None if failed.done() else failed.set_result(fault)
     try:
-        session = await daemon.parts.session(room, name=DEVICE)
+        session = await daemon.parts.session(room, name=DEVICE, attention=await attending(daemon))
         await daemon.start_session(DEVICE, session)
         room.on_health = lambda health: daemon.tell(DEVICE, _told(daemon.config, health))
         daemon.tell(DEVICE, _told(daemon.config, room.health))
@@ -57,6 +59,24 @@ async def open_room(daemon: Daemon) -> DeviceRoom:
     device = daemon.config.device
     settings = DeviceSettings(input=device.input, output=device.output, echo=device.echo)
     return DeviceRoom(settings, vad=await infer(daemon.parts.vad, cost_s=0.0))
+
+
+async def attending(daemon: Daemon) -> Attending | None:
+    """When the microphone counts; without a wake word detector only while the talk button is held."""
+    from audio.wake.attention import Attending, AttentionSettings
+    from audio.wake.micro import MicroWakeDetector
+
+    wake = daemon.config.wake
+    if daemon.config.turns.mode == "manual":
+        return None
+    settings = AttentionSettings(mode=wake.mode, follow_up_s=wake.follow_up_s)
+    if wake.mode != "wake":
+        return Attending(settings)
+    try:
+        return Attending(settings, await infer(lambda: MicroWakeDetector((wake.word,)), cost_s=0.1))
+    except GloveVoiceError as fault:
+        daemon.tell("wake", f"Wake word: off, glove ptt works. {fault}")
+        return Attending(replace(settings, mode="ptt"))
 
 
 def _told(config: GloveConfig, health: RoomHealth) -> str:

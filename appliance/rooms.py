@@ -20,9 +20,6 @@ log = structlog.get_logger(__name__)
 DEVICE = "device"
 """Name of the room that this machine itself is."""
 
-POLITE_S = 1.5
-"""A message waits until nobody has spoken for this long, in seconds."""
-
 MOST_NOTICES = 50
 LONGEST_NOTICE = 2000
 MOST_ATTEMPTS = 3
@@ -108,17 +105,18 @@ class Rooms:
             GloveError: the voice failed.
         """
         session = await self._somewhere()
-        await session.voice.announce(text)
+        await session.voice.announce(text, urgent=urgent)
 
     def notify(self, text: str, *, urgent: bool = False) -> bool:
-        """Have ``text`` spoken at a polite moment (``urgent``: as soon as nobody is busy), and kept in that
-        conversation. Returns whether there is a room to speak in now; otherwise it waits for one.
+        """Have ``text`` spoken at a polite moment (``urgent``: very soon), and kept in that conversation.
+
+        Returns whether there is a room to speak in now; otherwise it waits for one.
 
         Raises:
             GloveError: ``ERR_NOTICES_FULL``.
         """
         try:
-            self._notices.put_nowait(Notice(text, urgent))
+            self._notices.put_nowait(Notice(" ".join(text.split()), urgent))
         except asyncio.QueueFull as fault:
             raise GloveError(
                 "ERR_NOTICES_FULL", f"{MOST_NOTICES} messages wait to be spoken already.", "Try again later.", fault
@@ -146,18 +144,17 @@ class Rooms:
 
     async def _spoken(self, notice: Notice) -> bool:
         session = await self._somewhere()
-        if not notice.urgent:
-            await _politely(session)
         heard: list[str] = []
         off = session.voice.events.on(AgentSpeechStopped, lambda event: heard.append(event.heard))
         try:
-            await session.voice.announce(notice.text)
+            await session.voice.announce(notice.text, urgent=notice.urgent)
         except GloveError as fault:
             log.warning("a message was not spoken", code=fault.code, error=fault.message)
         finally:
             off()
         notice.attempts += 1
-        said = next((text for text in heard if text.strip()), "")
+        # A reply that was still going on ends meanwhile too: only the message's own words count.
+        said = next((text for text in reversed(heard) if text.strip() and notice.text.startswith(text.strip())), "")
         if not said:
             return False
         try:
@@ -177,11 +174,3 @@ def can_be_heard(session: Session) -> bool:
     """Whether somebody could hear what is said in the room of ``session``."""
     health = session.room.health
     return session.voice.is_active and health.state != "down" and health.values.get("speaker", 1.0) > 0
-
-
-async def _politely(session: Session) -> None:
-    """Wait until nobody in the room has been busy for a moment."""
-    quiet_s = 0.0
-    while quiet_s < POLITE_S and session.voice.is_active:
-        await asyncio.sleep(0.1)
-        quiet_s = quiet_s + 0.1 if session.voice.settled else 0.0

@@ -23,7 +23,8 @@ class Voice:
         self.said: list[str] = []
         self.fails = 0
 
-    async def announce(self, text: str) -> None:
+    async def announce(self, text: str, *, urgent: bool = False) -> None:
+        assert urgent
         await asyncio.sleep(1)
         if self.fails:
             self.fails -= 1
