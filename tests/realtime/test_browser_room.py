@@ -94,6 +94,21 @@ async def test_no_sound_of_a_cut_reply_follows_the_clear() -> None:
         assert house.session.voice.current_mode == "listening"
 
 
+async def test_sound_that_waits_for_a_slow_network_is_not_sent_after_a_cut() -> None:
+    async with House(["One two three four five six seven eight nine ten."]) as house:
+        caller = await house.call()
+        caller.say({"t": "say", "text": "count"})
+        await until(lambda: caller.samples > 8000)
+        caller.reading.clear()
+        await asyncio.sleep(1)
+        before = caller.samples
+        caller.say({"t": "stop"})
+        await until(lambda: house.session.voice.current_mode == "listening")
+        caller.reading.set()
+        await until(lambda: caller.of("clear"))
+        assert caller.samples - before <= 320
+
+
 async def test_what_the_caller_has_not_played_was_not_heard() -> None:
     async with House(["One two three four five six seven eight nine ten."]) as house:
         caller = await house.call()
@@ -149,7 +164,8 @@ async def test_the_talk_button_sends_all_that_was_said_before_it_was_let_go() ->
     async with House(["Sure."]) as house:
         caller = await house.call()
         caller.say({"t": "ptt", "phase": "down"})
-        house.living.speak("remember the milk", 1.0)
+        house.living.speak("remember", 1.0)
+        house.living.speak("the milk", 0.02)
         await send_sound(caller, np.concatenate(house.living.waiting))
         house.living.waiting.clear()
         caller.say({"t": "ptt", "phase": "up"})
