@@ -27,7 +27,7 @@ from agents.base.errors import ConfigError, GloveVoiceError
 from audio.pcm import Floats, Pcm, float_to_pcm, silence
 from audio.tts.base import WordTiming
 from audio.tts.local import SentenceTts, Speech
-from audio.tts.trim import trim_silence
+from audio.tts.trim import sounding, trim_silence
 
 RATE_HZ = 24_000
 VOICE = "heart"
@@ -149,7 +149,7 @@ class HibariEngine:
         pcm, cut = trim_silence(_to_level(wave), RATE_HZ)
         edges = np.concatenate(([0.0], np.cumsum(durations)))
         edges = np.clip(edges * (wave.size / edges[-1]) - cut - _EARLY, 0, pcm.size)
-        return pcm, self._spans(groups, edges)
+        return pcm, [span and (span[0], _fallen_silent(pcm, *span)) for span in self._spans(groups, edges)]
 
     def _spans(self, groups: list[str], edges: npt.NDArray[np.floating]) -> list[tuple[int, int] | None]:
         """Start and end of each group, given the edges of all symbols, the first of which is the pad in front."""
@@ -161,6 +161,12 @@ class HibariEngine:
             spans.append((int(edges[spoken[0]]), int(edges[spoken[-1] + 1])) if spoken else None)
             at += len(known) + 1
         return spans
+
+
+def _fallen_silent(pcm: Pcm, start: int, end: int) -> int:
+    """The end of the sound between ``start`` and ``end``: the network lets last sounds last into the pause."""
+    _, last = sounding(pcm[start:end], RATE_HZ)
+    return start + last if last else end
 
 
 _loading = threading.Lock()

@@ -21,14 +21,18 @@ def trim_silence(pcm: Pcm, rate_hz: int, *, lead_ms: int = LEAD_MS, tail_ms: int
     Returns:
         The sound and the number of samples removed in front; no sound at all (0 samples) if there is only silence.
     """
+    first, last = sounding(pcm, rate_hz)
+    if last == 0:
+        return silence(0), pcm.size
+    start = max(0, first - ms_to_samples(lead_ms, rate_hz))
+    end = min(pcm.size, last + ms_to_samples(tail_ms, rate_hz))
+    return pcm[start:end], start
+
+
+def sounding(pcm: Pcm, rate_hz: int) -> tuple[int, int]:
+    """Where the sound begins and ends, in samples, to 5 ms; (0, 0) if there is only silence."""
     window = ms_to_samples(_WINDOW_MS, rate_hz)
     count = pcm.size // window
-    if not count:
-        return silence(0), pcm.size
     frames = pcm[: count * window].reshape(count, window).astype(np.float64)
     loud = np.flatnonzero(np.sqrt(np.mean(frames * frames, axis=1)) > _FLOOR)
-    if not loud.size:
-        return silence(0), pcm.size
-    start = max(0, int(loud[0]) * window - ms_to_samples(lead_ms, rate_hz))
-    end = min(pcm.size, (int(loud[-1]) + 1) * window + ms_to_samples(tail_ms, rate_hz))
-    return pcm[start:end], start
+    return (int(loud[0]) * window, (int(loud[-1]) + 1) * window) if loud.size else (0, 0)

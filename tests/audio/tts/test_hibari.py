@@ -105,6 +105,14 @@ def test_words_are_timed_where_they_sound(engine: HibariEngine, text: str) -> No
     assert there > energy_inside(speech, -120)
 
 
+@pytest.mark.parametrize("text", ["No language model is connected.", "What time is it?", "Turn left, please."])
+def test_a_word_is_over_when_it_has_fallen_silent(engine: HibariEngine, text: str) -> None:
+    speech = engine.synthesize(text)
+    assert speech.words is not None
+    last_sound = int(np.flatnonzero(np.abs(speech.pcm.astype(np.int32)) > 100)[-1])
+    assert abs(speech.words[-1].end - last_sound) < 0.03 * RATE_HZ
+
+
 @pytest.mark.parametrize(
     "text",
     [
