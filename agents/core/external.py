@@ -157,7 +157,7 @@ def _default_formatter(events: Sequence[ExternalEvent]) -> str | list[ContentPar
 
 @dataclass(frozen=True)
 class Events:
-    """How an agent deals with events.
+    """How an agent deals with events. The queue may pass to the agent of the next conversation once this one is closed.
 
     Attributes:
         queue: where they wait.

@@ -50,7 +50,7 @@ class Glove:
         summarise_tool_results: send older tool results in their short form.
         permission_limit_s: seconds a question for permission stays open before the call is denied.
         server_mode: whether nobody sits in front of this agent; packages ask when they choose defaults.
-        events: how events from outside are kept, decided about and told; not shared between agents.
+        events: how events from outside are kept, decided about and told.
         on_wake: runs the turns that events start; see ``set_wake_handler``.
     """
 

@@ -342,3 +342,44 @@ async def test_a_closed_agent_wakes_no_more() -> None:
     assert await emit(glove, "e2") == "dropped"
     await asyncio.sleep(200)
     assert model.requests == []
+
+
+async def test_a_deferred_event_that_is_due_during_a_slow_wake_is_told_by_it() -> None:
+    async def slowly(wake: Wake) -> None:
+        await asyncio.sleep(100)
+        await wake.run()
+
+    glove, _ = agent("Both.", on_wake=slowly)
+    await emit(glove, "e1", when_idle="defer")
+    await emit(glove, "e2", when_idle="wake")
+    async with asyncio.timeout(200):
+        await asyncio.sleep(150)
+    assert await told(glove) == ["events: e1 e2", "agent: Both."]
+
+
+async def test_an_agent_that_another_one_woke_is_not_part_of_that_ones_turn() -> None:
+    async def tell(_: object, __: object) -> str:
+        return await emit(other, "e1")
+
+    async def ask_back(_: object, __: object) -> str:
+        return (await first.process_request("what?")).text
+
+    first, _ = agent(Call("tell", {}), Say("Told.", delay_s=5), "That.")
+    other, _ = agent(Call("ask_back", {}), "Thanks.")
+    first.fold(tool("tell", tell))
+    other.fold(tool("ask_back", ask_back))
+    await first.process_request("tell the other")
+    await asyncio.sleep(10)
+    assert (await told(other))[1:] == ["agent:  +ask_back", "results: ask_back=success", "agent: Thanks."]
+    assert (await told(first))[-2:] == ["user: what?", "agent: That."]
+
+
+async def test_what_waits_passes_to_the_agent_of_the_next_conversation_with_its_queue() -> None:
+    queue = MemoryEventQueue()
+    before, _ = agent(events=Events(queue=queue))
+    await emit(before, "e1", when_idle="defer")
+    await before.close()
+    after, _ = agent("Hello, and the build is green.", events=Events(queue=queue))
+    assert await emit(after, "e1") == "duplicate"
+    await after.process_request("hello")
+    assert (await told(after))[:2] == ["events: e1", "user: hello"]

@@ -106,8 +106,16 @@ async def test_whoever_redirects_refuses_dawdles_or_floods_is_no_offer() -> None
         assert await look(OLLAMA, port) == []
 
 
-async def test_nobody_is_found_quickly_where_nobody_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTP_PROXY", "http://192.0.2.1:9")
+async def test_no_proxy_hears_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    async with server(json.dumps(LISTS["Ollama"]).encode()) as (port, _):
+        assert len(await look(OLLAMA, port)) == 1
+
+
+async def test_nobody_is_found_quickly_where_nobody_is() -> None:
     async with server(b"{}") as (port, _):
         pass
     loop = asyncio.get_running_loop()

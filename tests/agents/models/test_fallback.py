@@ -160,6 +160,25 @@ async def test_what_a_given_up_model_still_says_is_not_heard() -> None:
     assert "too late" not in "".join(event.text for event in ear.of(TextDelta))
 
 
+async def test_what_a_failed_model_says_afterwards_is_not_heard_either() -> None:
+    class Echoing:
+        name = "echoing"
+
+        async def prompt(self, request: PromptRequest, notify: Notify, abort: AbortToken) -> ModelResult:
+            async def later() -> None:
+                await asyncio.sleep(1)
+                await notify(TextDelta("too late", request.reply_id))
+
+            self.late = asyncio.ensure_future(later())
+            raise GloveError("ERR_MODEL_UNREACHABLE", "lost")
+
+    ear, primary = Ear(), Echoing()
+    model = FallbackModel(primary, ScriptedModel([Say("Alone.", delay_s=2)]))
+    await model.prompt(_question(), ear.record, AbortToken())
+    await primary.late
+    assert "".join(event.text for event in ear.of(TextDelta)) == f"{NOTICE} Alone."
+
+
 async def test_a_fault_of_the_question_is_not_trouble() -> None:
     talk = Talk(Fail(GloveError("ERR_MODEL_REQUEST", "too long")))
     with pytest.raises(GloveError, match="too long"):

@@ -200,6 +200,21 @@ async def test_an_abort_closes_the_stream_at_once() -> None:
         await model.close()
 
 
+async def test_a_reader_that_fails_leaves_no_stream_open() -> None:
+    answer = fake.Answer([fake.chunk(content="Once upon a time")], hang=True)
+    async with fake.FakeOpenAi([answer]).running() as server:
+        model = model_at(server)
+
+        async def fail(event: AgentEvent) -> None:
+            raise RuntimeError("no room")
+
+        with pytest.raises(RuntimeError, match="no room"):
+            await model.prompt(PromptRequest("", [user("a story")]), fail, AbortToken())
+        async with asyncio.timeout(5):
+            await server.client_left.wait()
+        await model.close()
+
+
 @pytest.mark.parametrize(
     ("status", "error", "code"),
     [
