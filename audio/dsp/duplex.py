@@ -113,11 +113,10 @@ class EchoPath:
         return clean
 
     def reset(self) -> None:
-        """A device has changed: measure again, and cancel until that is done."""
+        """A device was opened anew: measure again, and let cancellation, which follows by itself, learn for a while."""
         self._meter.reset()
         self._learnt = 0
         if self._canceller is not None:
-            self._canceller.reset()
             self.duplex = Duplex.FULL
 
     def _clock(self, reference: Sequence[Pcm]) -> None:

@@ -50,6 +50,9 @@ class ErleMeter:
 
     Args:
         window: frames of one window.
+
+    Attributes:
+        db: the estimate, or None while there is too little to judge by.
     """
 
     FEWEST = 5
@@ -63,19 +66,13 @@ class ErleMeter:
         self._window = window
         self._noise: float | None = None
         self._kept: deque[float] = deque(maxlen=8)
+        self.db: float | None = None
         self._begin()
 
     def _begin(self) -> None:
         self._frames = 0
         self._before = 0.0
         self._after = 0.0
-
-    @property
-    def db(self) -> float | None:
-        """The estimate, or None while there is too little to judge by."""
-        if len(self._kept) < self.FEWEST:
-            return None
-        return float(np.percentile(list(self._kept), 75))
 
     def add(self, before: float, after: float) -> None:
         """The power of one frame before and after cancellation, which may hold the echo of sound."""
@@ -96,6 +93,7 @@ class ErleMeter:
     def reset(self) -> None:
         """Forget what was measured of the echo: the path has changed."""
         self._kept.clear()
+        self.db = None
         self._begin()
 
     def _close(self) -> None:
@@ -105,3 +103,5 @@ class ErleMeter:
             return
         echo, rest = before - noise, max(after - noise, noise / 4, 1e-3)
         self._kept.append(float(10 * np.log10(max(echo / rest, 1e-3))))
+        if len(self._kept) >= self.FEWEST:
+            self.db = sorted(self._kept)[len(self._kept) * 3 // 4]

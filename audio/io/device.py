@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import structlog
 
@@ -180,7 +181,7 @@ class DeviceRoom(AudioIO):
             rate_hz = self.settings.rate_hz
             self._canceller = await clock.infer(lambda: WebRtcEchoCanceller(rate_hz), cost_s=0.5)
         else:
-            self._canceller.reset()
+            await clock.infer(self._canceller.reset, cost_s=0.1)
         return self._canceller
 
     def _on_fault(self, _child: str, fault: BaseException) -> None:
@@ -211,13 +212,18 @@ class DeviceRoom(AudioIO):
           the appliance was too slow for. ``filled_frames``: silence in place of a microphone. ``gated_frames``: not
           heard while the device spoke. ``faults``: frames whose processing failed.
         """
+        state, reason = self._standing()
+        return RoomHealth(state, reason, {} if self._front is None else self._values(self._front))
+
+    def _standing(self) -> tuple[Literal["ok", "degraded", "down"], str]:
+        """State and reason of ``health``."""
         front, lanes = self._front, self._lanes
         if front is None or not lanes:
-            return RoomHealth("down", "The room is not open.")
+            return "down", "The room is not open."
         if self.failed is not None:
-            return RoomHealth("down", str(self.failed), self._values(front))
+            return "down", str(self.failed)
         troubles = [_trouble(lane) for lane in lanes.values() if not lane.works]
-        state = "ok"
+        state: Literal["ok", "degraded", "down"] = "ok"
         if troubles or front.echo.reason:
             state = "degraded"
         if not any(lane.works and lane.state is not LaneState.OFF for lane in lanes.values()):
@@ -227,7 +233,7 @@ class DeviceRoom(AudioIO):
             troubles.append("The microphone delivers nothing but digital silence.")
         if front.echo.reason and not troubles:
             troubles.append(front.echo.reason)
-        return RoomHealth(state, " ".join(troubles), self._values(front))
+        return state, " ".join(troubles)
 
     def _values(self, front: FrontEnd) -> dict[str, float]:
         microphone, speaker = self._lanes["input"], self._lanes["output"]
@@ -253,15 +259,15 @@ class DeviceRoom(AudioIO):
         return values
 
     def _tell_health(self) -> None:
-        health = self.health
-        told = (health.state, health.reason)
+        told = self._standing()
         if told == self._told:
             return
         first, self._told = self._told == ("", ""), told
-        if health.state != "ok" or not first:
-            log.warning("the device room has changed", state=health.state, reason=health.reason)
+        state, reason = told
+        if state != "ok" or not first:
+            log.warning("the device room has changed", state=state, reason=reason)
         if self.on_health is not None:
-            self.on_health(health)
+            self.on_health(self.health)
 
     # -- between front end and session
 

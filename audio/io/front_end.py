@@ -21,6 +21,7 @@ from audio.dsp.duplex import EchoPath
 from audio.dsp.levels import LevelMeter, power
 from audio.dsp.reference import Reference
 from audio.io.player import Player
+from audio.io.priority import prefer_this_thread
 from audio.pcm import CAPTURE_RATE_HZ, FRAME_SAMPLES, FrameCutter, Pcm, silence
 from audio.resample import StreamResampler
 from audio.vad.base import SpeechProb, SpeechRealStart, SpeechStart, VadAdapter, VadEvent
@@ -198,6 +199,7 @@ class FrontEnd:
 
     def run(self, stopped: threading.Event) -> None:
         """Step whenever there is work, until ``stopped``."""
+        prefer_this_thread()
         while not stopped.is_set():
             self.has_work.wait(WAIT_S)
             self.has_work.clear()

@@ -18,6 +18,9 @@ from audio.pcm import Pcm
 SILENCE_RETRY_CAP_S = 60.0
 """The longest time between two attempts to wake a silent source by opening it anew."""
 
+HELPED_S = 0.5
+"""A source that is alive within so long after being opened anew was woken by that: a room is never digitally silent."""
+
 
 class LaneState(Enum):
     """How a direction stands.
@@ -201,7 +204,7 @@ class Lane:
         return self._now() - (self._opened_at if self._called_at is None else self._called_at)
 
     def _shows_life(self, now: float) -> None:
-        if self._life_at is None and self._silence_retry_s and now - self._opened_at < self.limits.first_s:
+        if self._life_at is None and self._silence_retry_s and now - self._opened_at < HELPED_S:
             self._silence_retry_s = 0.0  # opening it anew did help
         elif self._silence_retry_s:
             self._silence_is_normal = True

@@ -21,6 +21,7 @@ import structlog
 
 from agents.base.errors import GloveVoiceError
 from audio.io.backend import DeviceInfo, Direction, OnEnded, OnInput, OnOutput, SoundBackend, SoundStream
+from audio.io.priority import prefer_this_thread
 from audio.pcm import FRAME_MS, Pcm
 from audio.resample import StreamResampler
 
@@ -152,7 +153,10 @@ class _InputStream(_PortAudioStream):
     ) -> None:
         self.rate_hz = rate_hz
 
+        first = _First()
+
         def call(data: Any, _frames: int, _time: Any, status: Any) -> None:
+            first.passes()
             pcm = np.frombuffer(data, np.int16)
             on_input(_louder(pcm, channels), bool(status.input_overflow))
 
@@ -186,7 +190,10 @@ class _OutputStream(_PortAudioStream):
         self.rate_hz = rate_hz
         fill = on_output if rate_hz == wanted_hz else _Converted(on_output, wanted_hz, rate_hz).fill
 
+        first = _First()
+
         def call(data: Any, frames: int, _time: Any, status: Any) -> None:
+            first.passes()
             pcm = fill(frames, bool(status.output_underflow))
             data[:] = (pcm if channels == 1 else np.repeat(pcm, channels)).astype(np.int16).tobytes()
 
@@ -201,6 +208,18 @@ class _OutputStream(_PortAudioStream):
             finished_callback=on_ended,
         )
         self._start()
+
+
+class _First:
+    """Gives the thread of a stream its priority at its first call."""
+
+    def __init__(self) -> None:
+        self._due = True
+
+    def passes(self) -> None:
+        if self._due:
+            self._due = False
+            prefer_this_thread()
 
 
 class _Converted:

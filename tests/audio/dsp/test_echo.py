@@ -56,18 +56,22 @@ def test_a_voice_that_was_not_played_stays() -> None:
 
 
 def test_where_cancellation_fails_the_microphone_rests_while_the_device_sounds() -> None:
-    """The reference comes in bursts of 100 ms, which AEC3 cannot follow."""
-    path = EchoPath("auto", WebRtcEchoCanceller())
-    far = far_end(6)
-    microphone, blocks = room(far), far.reshape(-1, 480)
-    heard: list[Pcm] = []
-    for i in range(len(blocks)):
-        burst = list(blocks[i : i + 10]) if i % 10 == 0 else []
-        heard.append(path.process(microphone[i * 160 : (i + 1) * 160], burst))
+    class Poor(EchoCanceller):
+        """Takes 6 dB away."""
+
+        def process(self, frame: Pcm, reference: Sequence[Pcm]) -> Pcm:
+            return (frame // 2).astype(np.int16)
+
+        def reset(self) -> None:
+            pass
+
+    path = EchoPath("auto", Poor())
+    far = far_end(4)
+    heard = through(path, room(far), far)
     assert path.duplex is Duplex.HALF
-    assert path.erle_db is not None and path.erle_db < 10
+    assert path.erle_db == pytest.approx(6, abs=0.5)
     assert "does not work well enough" in path.reason
-    assert not np.concatenate(heard[-100:]).any()
+    assert not heard[-16_000:].any()
     quiet = room(silence(48_000), gain=0)
     assert through(path, quiet, silence(48_000))[-8000:].any(), "heard again when it is silent"
 
