@@ -298,9 +298,11 @@ class Answering:
     async def _watch(self, reply: Reply, token: AbortToken, awaited: bool) -> None:
         """See to it that the user is not left in silence: a sound, a word of patience, an honest end."""
         began, cued, patient = clock.now(), not awaited, not awaited
+        played = self._io.player.played_total
         while not reply.void and not token.aborted:
             await asyncio.sleep(WATCH_S)
-            if reply.audible and not self._io.player.idle:
+            if self._io.player.played_total != played:
+                played = self._io.player.played_total
                 reply.alive()
             silent_s = clock.now() - max(began, reply.last_sign)
             if not cued and not reply.audible and silent_s >= self._cue_s:

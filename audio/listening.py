@@ -131,6 +131,11 @@ class Listening:
         return Attention.AWAKE if self._attention is None else self._attention.state
 
     @property
+    def refused(self) -> int:
+        """Frames that were not 16-bit mono."""
+        return self._ear.refused
+
+    @property
     def user_speaks(self) -> bool:
         """Whether an utterance is being heard, recognised or waited for."""
         return self._key.recording or not self._engine.settled

@@ -41,7 +41,7 @@ from audio.turns.hold import TurnDetector
 from audio.turns.transcriber import SegmentTranscriber, StreamingTranscriber, Transcriber
 from audio.vad.base import VadAdapter
 from audio.voice_settings import MOVES, Mode, Mute, VoiceSettings
-from audio.wake.attention import Attending, Attention, Hearing
+from audio.wake.attention import Attending, Attention
 
 __all__ = ["GloveVoice", "Mode", "VoiceSettings"]
 
@@ -379,7 +379,7 @@ class GloveVoice:
         self.emit(VoiceFault(self._io.time_s, fault.code, str(fault)))
         if self._answering is None or self._listening is None:
             return
-        if self._listening.hearing() is Hearing.EVERYTHING:
+        if self._listening.state is not Attention.SOUNDING:
             self._answering.apologise(phrase("not_understood", self._language), self._language)
         self._listening.utterance_over()
 

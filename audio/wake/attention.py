@@ -127,11 +127,13 @@ class AttentionMachine:
     @property
     def hearing(self) -> Hearing:
         """What speech may do now."""
+        if self.settings.mode == "ptt":
+            return Hearing.NOTHING  # the talk key has a way of its own
         match self.state:
             case Attention.ASLEEP:
                 return Hearing.NOTHING
             case Attention.SOUNDING:
-                return Hearing.NOTHING if self.settings.mode == "ptt" else Hearing.STOP_WORDS
+                return Hearing.STOP_WORDS
             case _:
                 return Hearing.EVERYTHING
 

@@ -10,7 +10,7 @@ from audio.turns.words import words
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
-CERTAIN = 0.8
+CERTAIN = 0.85
 """Likeness (0…1) from which the beginning of a sentence counts as the wake phrase when nobody has heard it."""
 
 HEARD = 0.6

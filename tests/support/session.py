@@ -16,7 +16,7 @@ from agents.core.glove import Glove
 from agents.core.model import ModelAdapter
 from agents.core.store import StoreAdapter
 from agents.core.tool import Tool
-from audio.events import VoiceEvent
+from audio.events import AttentionChanged, VoiceEvent
 from audio.io.pump import PumpRoom
 from audio.pcm import CAPTURE_RATE_HZ, FRAME_SAMPLES, Pcm, silence
 from audio.stt.base import SegmentStt
@@ -26,7 +26,10 @@ from audio.tts.scripted import ScriptedVoice
 from audio.vad.base import VadAdapter, VadEvent
 from audio.vad.segment import SegmentMachine
 from audio.voice import GloveVoice, VoiceSettings
+from audio.wake.attention import Attending, AttentionSettings
+from audio.wake.scripted import ScriptedWakeDetector
 
+WAKE_LEVEL = 1000
 FIRST_LEVEL = 2000
 STEP = 500
 
@@ -93,7 +96,8 @@ class LivingRoom:
 
     def text_of(self, audio: Pcm) -> str:
         levels = sorted({int(level) for level in np.unique(audio) if level >= FIRST_LEVEL})
-        return " ".join(self.texts[(level - FIRST_LEVEL) // STEP] for level in levels)
+        phrase = ["Hey, Jarvis,"] if WAKE_LEVEL in audio else []
+        return " ".join(phrase + [self.texts[(level - FIRST_LEVEL) // STEP] for level in levels])
 
     @property
     def right(self) -> Pcm:
@@ -114,6 +118,7 @@ class Session:
         partials: bool = True,
         settings: VoiceSettings | None = None,
         vad: VadAdapter | None = None,
+        attention: AttentionSettings | None = None,
     ) -> None:
         self.living = LivingRoom()
         self.room = PumpRoom(self.living, self.living)
@@ -132,9 +137,22 @@ class Session:
             vad=self.vad,
             partials=ScriptedSegmentStt(self.living.text_of, latency_s=0.05) if partials else None,
             settings=settings,
+            attention=None if attention is None else Attending(attention, self.wake_detector()),
         )
         self.events: list[VoiceEvent] = []
         self.voice.events.on(VoiceEvent, self.events.append)
+
+    def wake_detector(self) -> ScriptedWakeDetector:
+        """Hears the end of "Hey Jarvis", said with ``call``, and of nothing else."""
+        return ScriptedWakeDetector(lambda frame: int(frame.max()) == WAKE_LEVEL)
+
+    def call(self, seconds: float = 0.7) -> None:
+        """Say the wake phrase; what ``living.speak`` adds follows in the same breath."""
+        self.living.waiting += [np.full(FRAME_SAMPLES, WAKE_LEVEL, np.int16)] * round(seconds * 100)
+
+    def states(self) -> list[str]:
+        """The states of attention in order."""
+        return [event.state for event in self.events if isinstance(event, AttentionChanged)]
 
     async def __aenter__(self) -> Session:
         await self.voice.start()
