@@ -29,6 +29,7 @@ class JitterBuffer:
         gaps: how often the stream ran dry.
         dropped: frames lost because too much arrived at once.
         skipped: quiet frames left out to catch up.
+        silent_frames: how many frames were asked for since something arrived.
     """
 
     def __init__(self) -> None:
@@ -37,6 +38,7 @@ class JitterBuffer:
         self._cutter = FrameCutter()
         self._flowing = False
         self._hesitated = 0
+        self.silent_frames = 0
 
     @property
     def waiting(self) -> int:
@@ -45,6 +47,7 @@ class JitterBuffer:
 
     def push(self, pcm: Pcm) -> None:
         """Take sound of any length at 16 kHz."""
+        self.silent_frames = 0
         self._frames.extend(self._cutter.push(pcm))
         while len(self._frames) > MOST_FRAMES:
             self._frames.popleft()
@@ -59,6 +62,7 @@ class JitterBuffer:
 
     def frame(self) -> Pcm | None:
         """See ``audio.io.pump.Source``."""
+        self.silent_frames += 1
         if not self._flowing:
             self._hesitated = self._hesitated + 1 if self._frames else 0
             if len(self._frames) < TARGET_FRAMES and self._hesitated <= TARGET_FRAMES:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from audio.io.base import RoomHealth
+from audio.io.base import OnFrame, RoomHealth
 from audio.io.pump import PumpRoom
 from audio.pcm import ByteJoiner, Pcm
 from realtime.browser.jitter import JitterBuffer
 from realtime.browser.lead_player import LeadPlayer, Order
 from realtime.browser.protocol import RATE_HZ
+
+LISTEN_ON_FRAMES = 500
+"""A session hears silence for this long (5 s) after a microphone was closed, so that whatever was said is over; then
+it hears nothing until the microphone is opened again, and its voice detector rests."""
 
 
 class Listener(Protocol):
@@ -89,6 +93,15 @@ class PcmRoom(PumpRoom):
         """See ``AudioIO``."""
         await super().close()
         self.on_closed()
+
+    async def open(self, on_frame: OnFrame) -> None:
+        """See ``AudioIO``."""
+
+        def hand_over(frame: Pcm, sample: int) -> None:
+            if self.microphone.silent_frames <= LISTEN_ON_FRAMES:
+                on_frame(frame, sample)
+
+        await super().open(hand_over)
 
     def send(self, pcm: Pcm) -> None:
         """Bring sound to the caller, if there is one."""

@@ -99,12 +99,13 @@ class PageSession:
         self.room = room
         self.mind = Mind(agent, TimerBook(EverydayBook(None)))
         self.closed = False
+        self.vad = LevelVad()
         self.voice = GloveVoice(
             agent,
             room,
             stt=ScriptedSegmentStt(living.text_of, latency_s=0.1),
             tts=ScriptedVoice(),
-            vad=LevelVad(),
+            vad=self.vad,
             partials=ScriptedSegmentStt(living.text_of, latency_s=0.05),
         )
 

@@ -136,6 +136,21 @@ async def test_client_barge_in_cuts_a_reply_and_otherwise_frees_the_client() -> 
         assert house.session.voice.current_mode == "listening"
 
 
+async def test_a_closed_microphone_is_not_listened_to_and_an_open_one_is_at_once() -> None:
+    async with House(["One.", "Two."]) as house:
+        caller = await house.call()
+        await house.speak(caller, "first")
+        await until(lambda: caller.of("utterance"))
+        detector = house.session.vad
+        await asyncio.sleep(10)
+        rested_from = detector.samples
+        await asyncio.sleep(60)
+        assert detector.samples == rested_from
+        await house.speak(caller, "second")
+        await until(lambda: len(caller.of("utterance")) == 2)
+        assert caller.of("utterance")[1]["text"] == "second"
+
+
 async def test_mute_keeps_the_user_unheard_until_unmute() -> None:
     async with House(["No.", "Yes."]) as house:
         caller = await house.call()
