@@ -35,7 +35,7 @@ async def run_page(daemon: Daemon) -> None:
     page = daemon.config.page
     # One token for the whole process: a server that had to be started again keeps its callers.
     token = daemon.secrets.setdefault(PAGE, Secret(new_token()))
-    app = make_app(open_session, token.reveal())
+    app = make_app(open_session, token.reveal(), hosts=[page.host])
     try:
         server = await serve(app, page.host, page.port)
     except ConfigError as fault:
