@@ -13,7 +13,7 @@ from agents.base.abort import Aborted, AbortToken
 from agents.base.errors import GloveError
 from agents.core.arrivals import Wake
 from agents.core.events import EventDropped, EventInjected, EventReceived, EventWakeFailed
-from agents.core.external import Events, ExternalEvent, Idle, MemoryEventQueue
+from agents.core.external import Events, ExternalEvent, Idle, MemoryEventQueue, polite
 from agents.core.glove import Glove
 from agents.core.messages import ContentPart, Source
 from agents.core.observer import Compaction
@@ -349,12 +349,18 @@ async def test_a_deferred_event_that_is_due_during_a_slow_wake_is_told_by_it() -
         await asyncio.sleep(100)
         await wake.run()
 
-    glove, _ = agent("Both.", on_wake=slowly)
+    decisions: list[str] = []
+
+    def counting(event: ExternalEvent, idle: Idle) -> Any:
+        decisions.append(event.id)
+        return polite(event, idle)
+
+    glove, _ = agent("Both.", on_wake=slowly, events=Events(policy=counting))
     await emit(glove, "e1", when_idle="defer")
     await emit(glove, "e2", when_idle="wake")
-    async with asyncio.timeout(200):
-        await asyncio.sleep(150)
+    await asyncio.sleep(150)
     assert await told(glove) == ["events: e1 e2", "agent: Both."]
+    assert decisions == ["e1", "e2"]
 
 
 async def test_an_agent_that_another_one_woke_is_not_part_of_that_ones_turn() -> None:
