@@ -77,6 +77,7 @@ class RoomAgent:
         self._lock = asyncio.Lock()
         self._compacting: AbortToken | None = None
         self._unkept = 0
+        self._named = False
 
     @property
     def conversation_id(self) -> str | None:
@@ -223,9 +224,8 @@ class RoomAgent:
             resumed, self._resumed = self._resumed, None
             self._glove = self._made(self._mind.agent(resumed or new_conversation_id(), display=self.display))
             self._used = now()
-            if resumed is None:
-                await self._named(self._glove.store)
-            elif await self._glove.recover() is not None:
+            self._named = resumed is not None
+            if resumed is not None and await self._glove.recover() is not None:
                 log.warning("a turn of an earlier process was left unanswered", conversation=resumed)
             self.events.emit(ConversationBegan(self._glove.store.identifier))
         return self._glove
@@ -235,15 +235,6 @@ class RoomAgent:
             glove.add_subscriber(subscriber)
         glove.set_wake_handler(self._wake)
         return glove
-
-    async def _named(self, store: StoreAdapter) -> None:
-        from agents.stores.sqlite import SqliteStore
-
-        if self._name and isinstance(store, SqliteStore):
-            try:
-                await store.set_name(self._name)
-            except GloveError as fault:
-                log.warning("a conversation could not be named", code=fault.code)
 
     async def _end(self) -> None:
         if self._glove is None:
@@ -262,7 +253,7 @@ class RoomAgent:
         if isinstance(glove.store, MemoryStore):
             return glove
         try:
-            await glove.store.add_tokens(TokenUsage())
+            await self._probe(glove.store)
             self.store_fault = None
         except GloveError as fault:
             log.error("the conversation goes on in memory", code=fault.code, error=fault.message, remedy=fault.remedy)
@@ -276,6 +267,16 @@ class RoomAgent:
             self._glove = self._made(self._mind.agent(display=self.display, store=memory))
             return self._glove
         return glove
+
+    async def _probe(self, store: StoreAdapter) -> None:
+        """Write something that changes nothing, or the name, to see whether the record can be written."""
+        from agents.stores.sqlite import SqliteStore
+
+        if self._name and not self._named and isinstance(store, SqliteStore):
+            await store.set_name(self._name)
+            self._named = True
+        else:
+            await store.add_tokens(TokenUsage())
 
     async def _keep_late(self) -> None:
         """Bring what had to stay in memory to the disk, if it can be written now."""

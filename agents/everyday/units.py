@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -131,7 +131,9 @@ def pick_names(unit: Unit, language: str) -> tuple[str, ...]:
     return unit.de if language == "de" else unit.en
 
 
+@cache
 def _sentences() -> tuple[Sentences, ...]:
+    """The same objects each time: what was compiled for them is found again by their identity."""
     english, german = _names("en"), _names("de")
     lists_en = {"amount": _AMOUNT, "from_unit": english, "to_unit": english}
     lists_de = {"amount": _AMOUNT, "from_unit": german, "to_unit": german}

@@ -146,7 +146,7 @@ async def test_the_watchdog_starves_when_the_sound_of_a_healthy_room_stands_stil
     async with house(tmp_path, simulated()) as home:
         device = await home.enter("device")
         assert await _moves(home)
-        await device.room._scope.close()  # the pump dies without a word
+        await device.room.close()  # its sound stops without a word
         assert not await _moves(home)
         device.room.told = RoomHealth("degraded", "no microphone")
         assert await _moves(home)
