@@ -29,6 +29,8 @@ TAIL_MS = 250
 """How long the gate stays closed after the last sound: the sound buffers and the room."""
 WARM_UP_FRAMES = 100
 """The first second of sound after a device was opened: cancellation still learns the room, and the gate stands in."""
+SLIP_FRAMES = 70
+"""The same after reference and echo have moved against each other, which only happens to a machine that is too busy."""
 REST_MS = 5000
 """After this long without sound there is no echo left, and frames pass untouched: an idle device costs nothing."""
 QUIET_PEAK = 32
@@ -118,6 +120,10 @@ class EchoPath:
         self._learnt = 0
         if self._canceller is not None:
             self.duplex = Duplex.FULL
+
+    def slipped(self) -> None:
+        """Reference and echo have moved against each other: let cancellation find its place again."""
+        self._learnt = min(self._learnt, WARM_UP_FRAMES - SLIP_FRAMES)
 
     def _clock(self, reference: Sequence[Pcm]) -> None:
         if any(part.any() and _peak(part) > QUIET_PEAK for part in reference):

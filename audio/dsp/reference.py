@@ -30,6 +30,7 @@ class Reference:
         rate_hz: the sink's rate; a frame has ``rate_hz / 100`` samples.
 
     Attributes:
+        gaps: how often the sink ran dry after it was given samples in time.
         lost: samples that came while ``LIMIT`` frames were waiting.
         late: frames of the microphone that went without reference while the sink was running.
         written: samples that were played.
@@ -48,8 +49,15 @@ class Reference:
         self._empty = 0
         self.lost = 0
         self.late = 0
+        self.gaps = 0
+        self._doubled = 0
         self.written = 0
         self.taken = 0
+
+    @property
+    def slips(self) -> int:
+        """How often reference and echo have moved against each other, so that a canceller must find its place anew."""
+        return self.late + self.gaps + self._doubled
 
     @property
     def pending(self) -> int:
@@ -67,6 +75,10 @@ class Reference:
             self.lost += pcm.size
             return
         self._chunks.append(pcm)
+
+    def gap(self) -> None:
+        """The sink ran dry: what follows is heard later than it would have been. Called by the sink."""
+        self.gaps += 1
 
     def restart(self) -> None:
         """The sink is about to be opened anew: what waits is old, and the cushion forms again. From any thread."""
@@ -89,7 +101,10 @@ class Reference:
             return []
         self._empty = 0
         ahead = len(self._frames) - 1 - waiting
-        return [self._next() for _ in range(2 if len(self._frames) > 1 and self._piled_up(ahead) else 1)]
+        if len(self._frames) == 1 or not self._piled_up(ahead):
+            return [self._next()]
+        self._doubled += 1
+        return [self._next(), self._next()]
 
     def _count_late(self) -> None:
         """A sink that has given nothing for long has stopped, and is late no more."""

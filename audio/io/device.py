@@ -357,6 +357,8 @@ class DeviceRoom(AudioIO):
         def on_output(samples: int, gap: bool) -> Pcm:
             if not lane.called(ticket, None, gap):
                 return silence(samples)
+            if gap:
+                reference.gap()
             pcm = player.pull(samples)
             reference.played(pcm)
             return pcm

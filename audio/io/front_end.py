@@ -119,6 +119,7 @@ class FrontEnd:
         self._last_capture = now()
         self._filling = False
         self._batch = 1
+        self._slips = 0
         self.sample = 0
         self.vad_sample = vad_from
         self.armed = True
@@ -246,6 +247,9 @@ class FrontEnd:
 
     def _process(self, frame: Pcm, reference: list[Pcm], at: float) -> None:
         self.level.add(power(frame))
+        if self._reference.slips != self._slips:
+            self._slips = self._reference.slips
+            self.echo.slipped()
         try:
             clean = self.echo.process(frame, reference)
         except Exception:

@@ -97,6 +97,18 @@ def test_a_device_that_works_well_again_is_full_duplex_again() -> None:
     assert path.duplex is Duplex.FULL
 
 
+def test_while_cancellation_learns_the_room_or_finds_its_place_again_the_microphone_rests() -> None:
+    path = EchoPath("auto", WebRtcEchoCanceller())
+    far = far_end(3)
+    heard = through(path, room(far), far).reshape(-1, FRAME_SAMPLES)
+    assert not heard[:99].any()
+    assert heard[110:].any()
+    path.slipped()
+    heard = through(path, room(far), far).reshape(-1, FRAME_SAMPLES)
+    assert not heard[:69].any()
+    assert heard[80:].any()
+
+
 def test_without_a_canceller_the_microphone_rests_and_health_says_why() -> None:
     path = EchoPath("auto", None)
     far = far_end(1)
