@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from agents.models.scripted import Say, ScriptedModel
-from audio.tts.scripted import ScriptedVoice
 from audio.wake.attention import AttentionSettings
 from tests.support.session import LevelVad, Session
 
@@ -279,7 +278,7 @@ async def test_activity_is_the_last_turn_or_reply() -> None:
 
 async def test_a_conversation_that_stands_still_is_ended() -> None:
     """The room has stopped playing and does not say so."""
-    async with Session(ScriptedModel([LONG]), attention=WAKE, tts=ScriptedVoice()) as session:
+    async with Session(ScriptedModel([LONG]), attention=AttentionSettings(stalled_s=5.0)) as session:
         session.call()
         await session.say("Count.")
         await session.until(lambda: session.of("agent_speech_started"))
