@@ -101,7 +101,7 @@ class TimerBook:
     async def start(self) -> list[TimerDue]:
         """Load stored timers and run them. Those that became due while nothing ran are emitted and returned as missed.
 
-        Raises ``GloveError`` (``ERR_BOOK``) when the stored timers cannot be read.
+        Raises ``GloveError`` when the stored timers cannot be read.
         """
         if self._scope is not None:
             return []

@@ -19,12 +19,54 @@ from agents.core.messages import InboxItem, Message, PermissionStatus, Task, Tok
 from agents.core.store import StoreAdapter
 from agents.stores.memory import MemoryStore
 from agents.stores.permission_key import input_key
-from agents.stores.sqlite_file import SqliteFile
+from agents.stores.sqlite_file import Schema, SqliteFile
 
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
 
 _COUNTERS = ("tokens_in", "tokens_out", "cache_creation_input_tokens", "cache_read_input_tokens")
+
+_SCHEMA = Schema("""
+CREATE TABLE IF NOT EXISTS conversations (
+    session_id TEXT PRIMARY KEY,
+    parent TEXT,
+    name TEXT,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL,
+    tokens_in INTEGER NOT NULL DEFAULT 0,
+    tokens_out INTEGER NOT NULL DEFAULT 0,
+    cache_creation_input_tokens INTEGER NOT NULL DEFAULT 0,
+    cache_read_input_tokens INTEGER NOT NULL DEFAULT 0,
+    turns INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE IF NOT EXISTS messages (
+    position INTEGER PRIMARY KEY AUTOINCREMENT,
+    session_id TEXT NOT NULL,
+    message_id TEXT,
+    sender TEXT NOT NULL,
+    is_compaction INTEGER NOT NULL,
+    framework_context TEXT,
+    heard TEXT,
+    created_at TEXT,
+    body TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS messages_by_session ON messages (session_id, position);
+CREATE INDEX IF NOT EXISTS summaries ON messages (session_id, position) WHERE is_compaction;
+CREATE INDEX IF NOT EXISTS messages_by_id ON messages (session_id, message_id) WHERE message_id IS NOT NULL;
+CREATE TABLE IF NOT EXISTS tasks (
+    session_id TEXT NOT NULL, id TEXT NOT NULL, position INTEGER NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (session_id, id)
+);
+CREATE TABLE IF NOT EXISTS permissions (
+    session_id TEXT NOT NULL, tool TEXT NOT NULL, input_key TEXT NOT NULL, status TEXT NOT NULL,
+    PRIMARY KEY (session_id, tool, input_key)
+);
+CREATE TABLE IF NOT EXISTS inbox (
+    session_id TEXT NOT NULL, id TEXT NOT NULL, status TEXT NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (session_id, id)
+);
+CREATE INDEX IF NOT EXISTS inbox_by_status ON inbox (session_id, status);
+""")
 
 
 @dataclass(frozen=True)
@@ -42,8 +84,7 @@ class SqliteStore(StoreAdapter):
     """One conversation of a file.
 
     Writing is atomic per call and survives a kill of the process; losing power may cost the last calls, never the file.
-    Every method raises ``GloveError`` for faults of the file: ``ERR_STORE_FULL``, ``ERR_STORE_CORRUPT``,
-    ``ERR_STORE_BUSY``, ``ERR_STORE_UNWRITABLE``, ``ERR_STORE_VERSION``, ``ERR_STORE_CLOSED``, ``ERR_STORE``.
+    Every method raises ``GloveError`` for faults of the file; see ``SqliteFile`` for the codes.
 
     Args:
         path: the file; it and missing folders are made when first used.
@@ -55,7 +96,7 @@ class SqliteStore(StoreAdapter):
 
     def __init__(self, path: str | Path, session_id: str | None = None, *, max_bytes: int | None = None) -> None:
         self.identifier = session_id or f"glove_{uuid.uuid4().hex}"
-        self._file = SqliteFile(path, max_bytes)
+        self._file = SqliteFile(path, _SCHEMA, max_bytes)
         self._parent: SqliteStore | None = None
         self._children: dict[str, SqliteStore] = {}
 
@@ -277,7 +318,7 @@ class SqliteStore(StoreAdapter):
 
 async def list_conversations(path: str | Path) -> list[Conversation]:
     """The conversations of a file, last used first; subagents' have a ``parent``."""
-    file = SqliteFile(path)
+    file = SqliteFile(path, _SCHEMA)
 
     def work(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
         query = "SELECT session_id, parent, name, created_at, updated_at FROM conversations ORDER BY updated_at DESC"

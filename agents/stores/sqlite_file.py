@@ -7,77 +7,62 @@ what was stored before stays stored.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from agents.base.clock import infer
 from agents.base.errors import GloveError
 
 T = TypeVar("T")
 
-SCHEMA_VERSION = 1
 BUSY_LIMIT_MS = 5_000
 """How long a statement waits for another process's write."""
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS conversations (
-    session_id TEXT PRIMARY KEY,
-    parent TEXT,
-    name TEXT,
-    created_at TEXT NOT NULL,
-    updated_at TEXT NOT NULL,
-    tokens_in INTEGER NOT NULL DEFAULT 0,
-    tokens_out INTEGER NOT NULL DEFAULT 0,
-    cache_creation_input_tokens INTEGER NOT NULL DEFAULT 0,
-    cache_read_input_tokens INTEGER NOT NULL DEFAULT 0,
-    turns INTEGER NOT NULL DEFAULT 0
-);
-CREATE TABLE IF NOT EXISTS messages (
-    position INTEGER PRIMARY KEY AUTOINCREMENT,
-    session_id TEXT NOT NULL,
-    message_id TEXT,
-    sender TEXT NOT NULL,
-    is_compaction INTEGER NOT NULL,
-    framework_context TEXT,
-    heard TEXT,
-    created_at TEXT,
-    body TEXT NOT NULL
-);
-CREATE INDEX IF NOT EXISTS messages_by_session ON messages (session_id, position);
-CREATE INDEX IF NOT EXISTS summaries ON messages (session_id, position) WHERE is_compaction;
-CREATE INDEX IF NOT EXISTS messages_by_id ON messages (session_id, message_id) WHERE message_id IS NOT NULL;
-CREATE TABLE IF NOT EXISTS tasks (
-    session_id TEXT NOT NULL, id TEXT NOT NULL, position INTEGER NOT NULL, body TEXT NOT NULL,
-    PRIMARY KEY (session_id, id)
-);
-CREATE TABLE IF NOT EXISTS permissions (
-    session_id TEXT NOT NULL, tool TEXT NOT NULL, input_key TEXT NOT NULL, status TEXT NOT NULL,
-    PRIMARY KEY (session_id, tool, input_key)
-);
-CREATE TABLE IF NOT EXISTS inbox (
-    session_id TEXT NOT NULL, id TEXT NOT NULL, status TEXT NOT NULL, body TEXT NOT NULL,
-    PRIMARY KEY (session_id, id)
-);
-CREATE INDEX IF NOT EXISTS inbox_by_status ON inbox (session_id, status);
-"""
+MEMORY = Path(":memory:")
+"""A database that ends when it is closed."""
+
+_WORK_COST_S = 0.001
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The tables of a file.
+
+    Attributes:
+        sql: statements that make what is missing.
+        version: grows with every change; a file of a newer version is left alone.
+    """
+
+    sql: str
+    version: int = 1
 
 
 class SqliteFile:
     """A database file, opened in its worker thread by the first unit of work.
 
+    Every method raises ``GloveError`` for faults of the file: ``ERR_STORE_FULL``, ``ERR_STORE_CORRUPT``,
+    ``ERR_STORE_BUSY``, ``ERR_STORE_UNWRITABLE``, ``ERR_STORE_VERSION``, ``ERR_STORE_CLOSED``, ``ERR_STORE``.
+
     Args:
-        path: the file; missing folders are made.
+        path: the file (missing folders are made), or ``MEMORY``.
+        schema: its tables.
         max_bytes: the size the file may reach, so that conversations cannot fill a device; unlimited when None.
+        every_write_lasts: whether a power cut spares even the last writes; each then waits for the disk.
     """
 
-    def __init__(self, path: str | Path, max_bytes: int | None = None) -> None:
+    def __init__(
+        self, path: str | Path, schema: Schema, max_bytes: int | None = None, *, every_write_lasts: bool = False
+    ) -> None:
         self.path = Path(path)
+        self._schema = schema
         self._max_bytes = max_bytes
-        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sqlite-store")
+        self._synchronous = "FULL" if every_write_lasts else "NORMAL"
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sqlite")
         self._connection: sqlite3.Connection | None = None
         self._closed = False
 
@@ -94,13 +79,13 @@ class SqliteFile:
         if self._closed:
             return
         self._closed = True
-        await asyncio.get_running_loop().run_in_executor(self._worker, self._disconnect)
+        await infer(self._disconnect, cost_s=_WORK_COST_S, executor=self._worker)
         self._worker.shutdown(wait=False)
 
     async def _run(self, work: Callable[[sqlite3.Connection], T], mode: str) -> T:
         if self._closed:
             raise GloveError("ERR_STORE_CLOSED", f"The store {self.path.name} is closed.")
-        return await asyncio.get_running_loop().run_in_executor(self._worker, self._transact, work, mode)
+        return await infer(lambda: self._transact(work, mode), cost_s=_WORK_COST_S, executor=self._worker)
 
     def _transact(self, work: Callable[[sqlite3.Connection], T], mode: str) -> T:
         try:
@@ -124,13 +109,14 @@ class SqliteFile:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as fault:
             raise _unwritable(self.path, fault) from fault
+        # On a virtual loop the worker is the loop's own thread; work never overlaps either way.
         connection = sqlite3.connect(
             self.path, timeout=BUSY_LIMIT_MS / 1000, isolation_level=None, check_same_thread=False
         )
         try:
             connection.execute(f"PRAGMA busy_timeout = {BUSY_LIMIT_MS}")
             connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute(f"PRAGMA synchronous = {self._synchronous}")
             self._migrate(connection)
             if self._max_bytes is not None:
                 page_bytes: int = connection.execute("PRAGMA page_size").fetchone()[0]
@@ -143,14 +129,16 @@ class SqliteFile:
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
         version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version > SCHEMA_VERSION:
+        if version > self._schema.version:
             raise GloveError(
                 "ERR_STORE_VERSION",
                 f"{self.path.name} was written by a newer version of this program.",
                 "Update the program, or use another file.",
             )
-        if version < SCHEMA_VERSION:
-            connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
+        if version < self._schema.version:
+            connection.executescript(
+                f"BEGIN IMMEDIATE; {self._schema.sql} PRAGMA user_version = {self._schema.version}; COMMIT;"
+            )
 
     def _disconnect(self) -> None:
         if self._connection is not None:
@@ -172,7 +160,7 @@ def store_error(fault: sqlite3.Error, path: Path) -> GloveError:
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
             return GloveError(
                 "ERR_STORE_CORRUPT",
-                f"{path.name} is damaged or not a conversation store; it was left as it is.",
+                f"{path.name} is damaged or not a database of this program; it was left as it is.",
                 "Move the file away to start anew; a backup or the recover command of sqlite3 brings back its content.",
                 fault,
             )

@@ -78,7 +78,7 @@ async def test_a_broken_file_is_said_and_not_retried(tmp_path: Path, desk: Desk)
     book = EverydayBook(path)
     with pytest.raises(GloveError) as caught:
         await book.items("shopping")
-    assert caught.value.code == "ERR_BOOK"
+    assert caught.value.code == "ERR_STORE_CORRUPT"
     desk.book.__dict__.update(book.__dict__)
     result = await desk.call("read_list", "de")
     assert result.status == "error"
