@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import socket
 import sqlite3
@@ -138,10 +139,11 @@ def port(config: GloveConfig) -> Finding:
 def model(config: GloveConfig) -> Finding:
     """Whether questions beyond the built-in abilities can be answered."""
     from appliance.mind import build_model, provider_in_force
+    from appliance.offers import offers
 
     provider = provider_in_force(config)
     if provider == "none":
-        remedy = "Optional: set ANTHROPIC_API_KEY, or [model] in glove.toml."
+        remedy = " ".join(asyncio.run(offers(config))) or "Optional: set ANTHROPIC_API_KEY, or [model] in glove.toml."
         return Finding("model", "ok", "No language model: the built-in abilities answer.", remedy)
     try:
         build_model(config, provider)

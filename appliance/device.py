@@ -102,14 +102,10 @@ def wake_words(config: GloveConfig) -> str:
 def greeting(config: GloveConfig) -> str:
     """What is said once the microphone listens."""
     language = config.speech.default_language
-    match config.wake.mode:
-        case "open":
-            return pick(language, en="I am listening.", de="Ich höre zu.")
-        case "ptt":
-            return pick(language, en="I am ready.", de="Ich bin bereit.")
-        case _:
-            words = wake_words(config)
-            return pick(language, en=f"I am listening. Say {words} first.", de=f"Ich höre zu. Sag zuerst {words}.")
+    if config.wake.mode == "ptt":
+        return pick(language, en="I am ready.", de="Ich bin bereit.")
+    # Not the wake word itself: nobody wants a device that calls itself.
+    return pick(language, en="I am listening.", de="Ich höre zu.")
 
 
 async def _greet(daemon: Daemon) -> None:

@@ -48,18 +48,26 @@ def features(config: GloveConfig) -> dict[str, Feature]:
     from appliance.device import run_device
     from appliance.page_room import run_page
 
-    chosen: dict[str, Feature] = {}
+    chosen: dict[str, Feature] = {"offers": _tell_offers}
     if config.device.enabled:
         chosen["device"] = run_device
     if config.page.enabled:
         chosen["page"] = run_page
-    if not chosen:
+    if len(chosen) == 1:
         raise GloveError(
             "ERR_NO_ROOM",
             "There is no place to talk: device.enabled and page.enabled are both false.",
             "Enable one of them in glove.toml.",
         )
     return chosen
+
+
+async def _tell_offers(daemon: Daemon) -> None:
+    """Say once which model servers could be used."""
+    from appliance.offers import offers
+
+    for line in await offers(daemon.config):
+        daemon.tell(f"offer {line}", line)
 
 
 def say(line: str) -> None:

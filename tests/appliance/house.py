@@ -93,10 +93,11 @@ class Inhabited:
 
 
 class House:
-    """A running daemon. ``enter`` opens a room in it."""
+    """A running daemon. ``enter`` opens a room in it; ``said`` is what it told people."""
 
-    def __init__(self, daemon: Daemon) -> None:
+    def __init__(self, daemon: Daemon, said: list[str]) -> None:
         self.daemon = daemon
+        self.said = said
 
     async def enter(self, name: str) -> Inhabited:
         session = await self.daemon.parts.session(Room(), name=name)
@@ -111,14 +112,15 @@ async def house(
 ) -> AsyncIterator[House]:
     """A daemon that runs, with its lock in ``folder``; it is stopped at the end, and must stop."""
     instance = Instance(folder / "run")
-    daemon = Daemon(config, instance, features or {})
+    said: list[str] = []
+    daemon = Daemon(config, instance, features or {}, say=said.append)
     running = asyncio.ensure_future(daemon.run())
     try:
         while daemon._parts is None and not running.done():
             await asyncio.sleep(0.01)
         if running.done():
             await running
-        yield House(daemon)
+        yield House(daemon, said)
     finally:
         for entry in daemon.rooms.living:
             await entry.session.close()
