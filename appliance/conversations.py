@@ -296,9 +296,14 @@ class RoomAgent:
 
 
 def said(messages: list[Message]) -> list[tuple[str, str]]:
-    """What people would find in a transcript: (``user`` or ``agent``, text), without the machinery in between."""
+    """What people would find in a transcript: (``user`` or ``agent``, text)."""
+    return [(message.sender, message.text) for message in spoken_lines(messages)]
+
+
+def spoken_lines(messages: list[Message]) -> list[Message]:
+    """What was said of ``messages``, without the machinery in between."""
     return [
-        (message.sender, message.text)
+        message
         for message in messages
         if message.text.strip()
         and not message.tool_results

@@ -6,8 +6,10 @@ from datetime import datetime
 from pathlib import Path
 
 from agents.base.errors import InputError
+from agents.core.messages import Message
+from agents.core.recovery import unconfirmed
 from agents.stores.sqlite import Conversation, SqliteStore, list_conversations
-from appliance.conversations import said
+from appliance.conversations import spoken_lines
 
 PREFIX = "conversation_"
 
@@ -29,11 +31,15 @@ async def transcript(path: Path, wanted: str) -> list[str]:
     entry = _chosen(await list_conversations(path), wanted)
     store = SqliteStore(path, entry.session_id)
     try:
-        spoken = said(await store.get_messages())
+        spoken = spoken_lines(await store.get_messages())
     finally:
         await store.close()
-    who = {"user": "You", "agent": "Glove"}
-    return [f"{entry.session_id}, {_local(entry.created_at)}", *(f"{who[sender]}: {text}" for sender, text in spoken)]
+    return [f"{entry.session_id}, {_local(entry.created_at)}", *map(_line, spoken)]
+
+
+def _line(message: Message) -> str:
+    mark = " (how much of this was heard is not known)" if unconfirmed(message) else ""
+    return f"{'You' if message.sender == 'user' else 'Glove'}: {message.text}{mark}"
 
 
 def _chosen(known: list[Conversation], wanted: str) -> Conversation:

@@ -13,7 +13,7 @@ from agents.core.messages import Message
 from agents.core.observer import Compaction, Observer
 from agents.core.permissions import Permissions
 from agents.core.prompt import PromptMachine
-from agents.core.recovery import mark_unanswered
+from agents.core.recovery import mark_unanswered, mark_unconfirmed
 from agents.core.registry import ToolRegistry
 from agents.core.store import StoreAdapter
 from agents.core.subscribers import Subscribers
@@ -30,10 +30,11 @@ class Core:
     recovered: bool = False
 
     async def recover(self) -> Message | None:
-        """Mark a turn that an earlier process left unfinished; looks only once. Call it with the floor held."""
+        """Mark what an earlier process left unfinished; looks only once. Call it with the floor held."""
         if self.recovered:
             return None
         message = await mark_unanswered(self.context)
+        await mark_unconfirmed(self.context)
         self.recovered = True
         return message
 

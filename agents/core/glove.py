@@ -308,6 +308,7 @@ class Glove:
     async def recover(self) -> Message | None:
         """Find a user message that an earlier process stored and did not answer, and mark it in history.
 
+        Replies that it was speaking when it ended are marked too: nobody knows how much of them was heard.
         Happens by itself before the first turn; calling it earlier lets a room say that something was left unanswered.
         Nothing is run again. Returns the message, or None.
         """

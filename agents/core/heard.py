@@ -66,6 +66,8 @@ class HeardLedger:
         A report that came before is in the message when it is written; one that comes meanwhile is applied afterwards.
         """
         reply_id = message.id or ""
+        if expect_report and message.text:
+            message.spoken = True
         early = self._held.pop(reply_id, None)
         if early is not None:
             early.apply(message)

@@ -78,11 +78,16 @@ class EventRecord(Shape):
     text: str = ""
 
 
+Heard = Literal["complete", "interrupted", "unconfirmed"]
+"""What is known of how much of a reply the user heard: all of it, no more than its text now says, or nothing."""
+
+
 class Message(Shape):
     """One message of a conversation.
 
     ``id`` is set on every agent message before its first delta: it is the *reply id* under which the text that was
-    really heard is reported back. ``heard`` is None until such a report arrives, then ``complete`` or ``interrupted``.
+    really heard is reported back. ``heard`` is None until such a report arrives, then ``complete`` or ``interrupted``;
+    it is ``unconfirmed`` if the program ended before. ``spoken`` is True where such a report was to come.
     """
 
     sender: Literal["user", "agent"]
@@ -98,7 +103,8 @@ class Message(Shape):
     reasoning_content: str | None = None
     framework_context: Literal["runtime", "inbox", "event", "notice"] | None = None
     provider_options: dict[str, Any] | None = None
-    heard: Literal["complete", "interrupted"] | None = None
+    heard: Heard | None = None
+    spoken: bool | None = None
     events: list[EventRecord] | None = None
     created_at: str | None = None
 

@@ -1,4 +1,4 @@
-"""What to do about a turn that the program did not live to finish: say so in history, and run nothing again."""
+"""What to do about a turn that the program did not live to finish: say so in history, and do nothing again."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ UNKNOWN_OUTCOME = (
 )
 UNANSWERED = (
     "[Notice: the message above was not answered, because the program ended first. It was not acted upon again.]"
+)
+UNCONFIRMED = (
+    "[Notice: the program ended while your last reply was being spoken. It is not known how much of it the user heard;"
+    " do not assume that they know it.]"
 )
 
 
@@ -58,3 +62,27 @@ async def mark_unanswered(context: Context) -> Message | None:
     )
     await context.append([*closing, notice])
     return message
+
+
+def unconfirmed(message: Message) -> bool:
+    """Whether nobody said how much of ``message``, a reply that was to be spoken, was heard."""
+    return message.sender == "agent" and message.spoken is True and message.heard in (None, "unconfirmed")
+
+
+async def mark_unconfirmed(context: Context) -> None:
+    """Mark what was being spoken when the program ended: replies since the last human message without a report.
+
+    The model gets a notice with the field ``unconfirmed`` (the replies' ids); in a store that cannot amend there is
+    nothing else. Doing this again changes nothing.
+    """
+    left: list[str] = []
+    for message in reversed(await context.store.get_visible_messages()):
+        if is_human(message) or getattr(message, "unconfirmed", None):
+            break
+        if unconfirmed(message) and message.heard is None:
+            left.append(message.id or "")
+            if "amend" in context.store.supports:
+                await context.store.amend_message(left[-1], text=message.text, heard="unconfirmed")
+    if left:
+        fields = {"sender": "user", "text": UNCONFIRMED, "framework_context": "notice", "unconfirmed": left}
+        await context.append([Message.model_validate(fields)])

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Literal
+from typing import Any
 
-from agents.core.messages import InboxItem, Message, PermissionStatus, Task, TokenUsage
+from agents.core.messages import Heard, InboxItem, Message, PermissionStatus, Task, TokenUsage
 
 
 class StoreAdapter(ABC):
@@ -57,7 +57,7 @@ class StoreAdapter(ABC):
         """
         return since_compaction(await self.get_messages())
 
-    async def amend_message(self, message_id: str, *, text: str, heard: Literal["complete", "interrupted"]) -> bool:
+    async def amend_message(self, message_id: str, *, text: str, heard: Heard) -> bool:
         """Replace the text of an agent message by what was really heard. False if there is no such message."""
         raise NotImplementedError
 

@@ -125,6 +125,8 @@ async def amends(store: StoreAdapter) -> None:
     _same(stored[1].tool_calls, [call], "the rest of the message stays")
     _same(await store.amend_message("same", text="", heard="complete"), True, "a message can be amended again")
     _same((await store.get_messages())[1].text, "", "text may become empty")
+    await store.amend_message("r2", text="other", heard="unconfirmed")
+    _same((await store.get_messages())[2].heard, "unconfirmed", "that nothing is known of what was heard is kept")
     _same(await store.amend_message("unknown", text="x", heard="complete"), False, "unknown ids are reported")
 
 

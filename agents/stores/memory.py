@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
-from agents.core.messages import InboxItem, Message, PermissionStatus, Task, TokenUsage
+from agents.core.messages import Heard, InboxItem, Message, PermissionStatus, Task, TokenUsage
 from agents.core.store import StoreAdapter
 from agents.stores.permission_key import input_key
 
@@ -37,7 +37,7 @@ class MemoryStore(StoreAdapter):
     async def append_messages(self, messages: list[Message]) -> None:
         self._messages.extend(message.model_copy(deep=True) for message in messages)
 
-    async def amend_message(self, message_id: str, *, text: str, heard: Literal["complete", "interrupted"]) -> bool:
+    async def amend_message(self, message_id: str, *, text: str, heard: Heard) -> bool:
         for message in reversed(self._messages):
             if message.id == message_id and message.sender == "agent":
                 message.text, message.heard = text, heard

@@ -8,14 +8,14 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from agents.base import clock
 from agents.base.errors import GloveError
-from agents.core.messages import InboxItem, Message, PermissionStatus, Task, TokenUsage
+from agents.core.messages import Heard, InboxItem, Message, PermissionStatus, Task, TokenUsage
 from agents.core.store import StoreAdapter
 from agents.stores.memory import MemoryStore
 from agents.stores.permission_key import input_key
@@ -126,7 +126,7 @@ class SqliteStore(StoreAdapter):
 
         await self._write(work)
 
-    async def amend_message(self, message_id: str, *, text: str, heard: Literal["complete", "interrupted"]) -> bool:
+    async def amend_message(self, message_id: str, *, text: str, heard: Heard) -> bool:
         def work(connection: sqlite3.Connection) -> bool:
             row = connection.execute(
                 "SELECT position, body FROM messages WHERE session_id = ? AND message_id = ? AND sender = 'agent'"

@@ -18,6 +18,7 @@ from agents.base.clock import blocking_sleep, perf_counter
 from agents.everyday.book import EverydayBook
 from agents.stores.sqlite import SqliteStore, list_conversations
 from appliance.instance import running_pid
+from appliance.transcripts import transcript
 from tests.appliance.conftest import ROOT
 
 STOP_S = 5.0
@@ -141,6 +142,19 @@ def test_killed_before_the_answer_the_question_is_kept_and_not_asked_again(folde
     texts = [text for _, text in history(folder)]
     assert texts.count("How far is the moon?") == 1
     assert "was not answered" in texts[1]
+
+
+def test_killed_while_it_speaks_the_transcript_does_not_claim_that_it_was_heard(folder: Path) -> None:
+    first = Lonely(folder)
+    first.type("what is two plus two")
+    first.until_heard("4")
+    first.type("what can you do")
+    first.until(lambda event: event["type"] == "agent_speech_started")
+    while history(folder)[-1][0] != "agent":
+        blocking_sleep(0.02)
+    first.kill()
+    answers = [line for line in asyncio.run(transcript(folder / "glove.db", "")) if line.startswith("Glove: ")]
+    assert [line.endswith("(how much of this was heard is not known)") for line in answers] == [False, True]
 
 
 @pytest.mark.parametrize("delay_s", [0.0, 0.004])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pytest
 
 from agents.base.errors import GloveError
+from agents.core.messages import Heard
 from agents.core.tool import NoArgs, Tool
 from agents.models.scripted import Call, Say, ScriptedModel
 from agents.stores.memory import MemoryStore
@@ -23,7 +24,7 @@ LONG = "One two three four five six seven eight nine ten eleven twelve thirteen 
 class FullStore(MemoryStore):
     """A store that finds no room for what was heard."""
 
-    async def amend_message(self, message_id: str, *, text: str, heard: Literal["complete", "interrupted"]) -> bool:
+    async def amend_message(self, message_id: str, *, text: str, heard: Heard) -> bool:
         raise GloveError("ERR_STORE_FULL", "There is no room left.")
 
 
