@@ -32,12 +32,15 @@ class MemoryStore(StoreAdapter):
         self._children: dict[str, MemoryStore] = {}
 
     async def get_messages(self) -> list[Message]:
+        """See ``StoreAdapter``."""
         return [message.model_copy(deep=True) for message in self._messages]
 
     async def append_messages(self, messages: list[Message]) -> None:
+        """See ``StoreAdapter``."""
         self._messages.extend(message.model_copy(deep=True) for message in messages)
 
     async def amend_message(self, message_id: str, *, text: str, heard: Heard) -> bool:
+        """See ``StoreAdapter``."""
         for message in reversed(self._messages):
             if message.id == message_id and message.sender == "agent":
                 message.text, message.heard = text, heard
@@ -45,9 +48,11 @@ class MemoryStore(StoreAdapter):
         return False
 
     async def get_token_count(self) -> int:
+        """See ``StoreAdapter``."""
         return self._usage.tokens_in + self._usage.tokens_out
 
     async def add_tokens(self, usage: TokenUsage) -> None:
+        """See ``StoreAdapter``."""
         self._usage = TokenUsage(
             tokens_in=self._usage.tokens_in + usage.tokens_in,
             tokens_out=self._usage.tokens_out + usage.tokens_out,
@@ -56,43 +61,56 @@ class MemoryStore(StoreAdapter):
         )
 
     async def get_token_consumption(self) -> TokenUsage:
+        """See ``StoreAdapter``."""
         return self._usage.model_copy()
 
     async def get_turn_count(self) -> int:
+        """See ``StoreAdapter``."""
         return self._turns
 
     async def increment_turn(self) -> None:
+        """See ``StoreAdapter``."""
         self._turns += 1
 
     async def reset_counters(self) -> None:
+        """See ``StoreAdapter``."""
         self._usage, self._turns = TokenUsage(), 0
 
     async def get_tasks(self) -> list[Task]:
+        """See ``StoreAdapter``."""
         return [task.model_copy(deep=True) for task in self._tasks]
 
     async def add_tasks(self, tasks: list[Task]) -> None:
+        """See ``StoreAdapter``."""
         self._tasks = [task.model_copy(deep=True) for task in tasks]
 
     async def update_task(self, task_id: str, changes: dict[str, Any]) -> None:
+        """See ``StoreAdapter``."""
         self._tasks = [_changed(task, changes) if task.id == task_id else task for task in self._tasks]
 
     async def get_permission(self, tool: str, tool_input: Any = None) -> PermissionStatus:
+        """See ``StoreAdapter``."""
         return self._permissions.get((tool, input_key(tool_input)), "unset")
 
     async def set_permission(self, tool: str, status: PermissionStatus, tool_input: Any = None) -> None:
+        """See ``StoreAdapter``."""
         self._permissions[(tool, input_key(tool_input))] = status
 
     async def get_inbox_items(self) -> list[InboxItem]:
+        """See ``StoreAdapter``."""
         return [item.model_copy(deep=True) for item in self._inbox.values()]
 
     async def add_inbox_item(self, item: InboxItem) -> None:
+        """See ``StoreAdapter``."""
         self._inbox[item.id] = item.model_copy(deep=True)
 
     async def update_inbox_item(self, item_id: str, changes: dict[str, Any]) -> None:
+        """See ``StoreAdapter``."""
         if item_id in self._inbox:
             self._inbox[item_id] = _changed(self._inbox[item_id], changes)
 
     async def create_sub_agent_store(self, namespace: str, durable: bool = False) -> MemoryStore:
+        """See ``StoreAdapter``."""
         if not durable:
             return MemoryStore(f"{self.identifier}__{namespace}_{uuid.uuid4().hex}")
         if namespace not in self._children:

@@ -106,15 +106,18 @@ class SqliteStore(StoreAdapter):
         return self._file.path
 
     async def get_messages(self) -> list[Message]:
+        """See ``StoreAdapter``."""
         return await self._messages("SELECT body FROM messages WHERE session_id = ? ORDER BY position")
 
     async def get_visible_messages(self) -> list[Message]:
+        """See ``StoreAdapter``."""
         newest = "SELECT MAX(position) FROM messages WHERE session_id = ?1 AND is_compaction"
         return await self._messages(
             f"SELECT body FROM messages WHERE session_id = ?1 AND position >= COALESCE(({newest}), 0) ORDER BY position"
         )
 
     async def append_messages(self, messages: list[Message]) -> None:
+        """See ``StoreAdapter``."""
         rows = [self._message_row(message) for message in messages]
 
         def work(connection: sqlite3.Connection) -> None:
@@ -127,6 +130,8 @@ class SqliteStore(StoreAdapter):
         await self._write(work)
 
     async def amend_message(self, message_id: str, *, text: str, heard: Heard) -> bool:
+        """See ``StoreAdapter``."""
+
         def work(connection: sqlite3.Connection) -> bool:
             row = connection.execute(
                 "SELECT position, body FROM messages WHERE session_id = ? AND message_id = ? AND sender = 'agent'"
@@ -146,33 +151,41 @@ class SqliteStore(StoreAdapter):
         return await self._write(work)
 
     async def get_token_count(self) -> int:
+        """See ``StoreAdapter``."""
         usage = await self.get_token_consumption()
         return usage.tokens_in + usage.tokens_out
 
     async def add_tokens(self, usage: TokenUsage) -> None:
+        """See ``StoreAdapter``."""
         changes = ", ".join(f"{name} = {name} + ?" for name in _COUNTERS)
         values = [getattr(usage, name) for name in _COUNTERS]
         await self._update_conversation(changes, values)
 
     async def get_token_consumption(self) -> TokenUsage:
+        """See ``StoreAdapter``."""
         rows = await self._rows(f"SELECT {', '.join(_COUNTERS)} FROM conversations WHERE session_id = ?")
         return TokenUsage.model_validate(dict(zip(_COUNTERS, rows[0], strict=True))) if rows else TokenUsage()
 
     async def get_turn_count(self) -> int:
+        """See ``StoreAdapter``."""
         rows = await self._rows("SELECT turns FROM conversations WHERE session_id = ?")
         return rows[0][0] if rows else 0
 
     async def increment_turn(self) -> None:
+        """See ``StoreAdapter``."""
         await self._update_conversation("turns = turns + 1", [])
 
     async def reset_counters(self) -> None:
+        """See ``StoreAdapter``."""
         await self._update_conversation(", ".join(f"{name} = 0" for name in (*_COUNTERS, "turns")), [])
 
     async def get_tasks(self) -> list[Task]:
+        """See ``StoreAdapter``."""
         rows = await self._rows("SELECT body FROM tasks WHERE session_id = ? ORDER BY position")
         return [self._parsed(Task, body) for (body,) in rows]
 
     async def add_tasks(self, tasks: list[Task]) -> None:
+        """See ``StoreAdapter``."""
         rows = [(self.identifier, task.id, index, _json(task)) for index, task in enumerate(tasks)]
 
         def work(connection: sqlite3.Connection) -> None:
@@ -182,6 +195,8 @@ class SqliteStore(StoreAdapter):
         await self._write(work)
 
     async def update_task(self, task_id: str, changes: dict[str, Any]) -> None:
+        """See ``StoreAdapter``."""
+
         def work(connection: sqlite3.Connection) -> None:
             key = (self.identifier, task_id)
             row = connection.execute("SELECT body FROM tasks WHERE session_id = ? AND id = ?", key).fetchone()
@@ -192,6 +207,7 @@ class SqliteStore(StoreAdapter):
         await self._write(work)
 
     async def get_permission(self, tool: str, tool_input: Any = None) -> PermissionStatus:
+        """See ``StoreAdapter``."""
         rows = await self._rows(
             "SELECT status FROM permissions WHERE session_id = ? AND tool = ? AND input_key = ?",
             tool,
@@ -200,6 +216,7 @@ class SqliteStore(StoreAdapter):
         return rows[0][0] if rows else "unset"
 
     async def set_permission(self, tool: str, status: PermissionStatus, tool_input: Any = None) -> None:
+        """See ``StoreAdapter``."""
         row = (self.identifier, tool, input_key(tool_input), status)
 
         def work(connection: sqlite3.Connection) -> None:
@@ -210,10 +227,12 @@ class SqliteStore(StoreAdapter):
         await self._write(work)
 
     async def get_inbox_items(self) -> list[InboxItem]:
+        """See ``StoreAdapter``."""
         rows = await self._rows("SELECT body FROM inbox WHERE session_id = ? ORDER BY rowid")
         return [self._parsed(InboxItem, body) for (body,) in rows]
 
     async def add_inbox_item(self, item: InboxItem) -> None:
+        """See ``StoreAdapter``."""
         row = (self.identifier, item.id, item.status, _json(item))
 
         def work(connection: sqlite3.Connection) -> None:
@@ -226,6 +245,8 @@ class SqliteStore(StoreAdapter):
         await self._write(work)
 
     async def update_inbox_item(self, item_id: str, changes: dict[str, Any]) -> None:
+        """See ``StoreAdapter``."""
+
         def work(connection: sqlite3.Connection) -> None:
             key = (self.identifier, item_id)
             row = connection.execute("SELECT body FROM inbox WHERE session_id = ? AND id = ?", key).fetchone()
@@ -239,6 +260,7 @@ class SqliteStore(StoreAdapter):
         await self._write(work)
 
     async def create_sub_agent_store(self, namespace: str, durable: bool = False) -> StoreAdapter:
+        """See ``StoreAdapter``."""
         if not durable:
             return MemoryStore(f"{self.identifier}__{namespace}_{uuid.uuid4().hex}")
         if namespace not in self._children:
@@ -250,6 +272,7 @@ class SqliteStore(StoreAdapter):
         await self._update_conversation("name = ?", [name])
 
     async def close(self) -> None:
+        """See ``StoreAdapter``."""
         # A subagent's store lives in its parent's file and goes with it.
         if self._parent is None:
             await self._file.close()
