@@ -15,7 +15,7 @@ from agents.core.messages import ModelResult
 from agents.core.model import Notify, PromptRequest
 from agents.models.anthropic_reply import ReplyBuilder
 from agents.models.anthropic_request import CacheTtl, build
-from agents.models.sdk_faults import SdkFaults, unreachable
+from agents.models.sdk_faults import SdkFaults, again, unreachable
 
 DEFAULT_MODEL = "claude-sonnet-4-20250514"
 DEFAULT_MAX_TOKENS = 8192
@@ -88,7 +88,7 @@ class AnthropicModel:
                 api_key=self._api_key,
                 base_url=self._base_url,
                 timeout=self._timeout_s,
-                max_retries=self._max_retries,
+                max_retries=0,
             )
 
     async def close(self) -> None:
@@ -126,10 +126,13 @@ class AnthropicModel:
         await notify(reply.end())
         return reply.result()
 
+    async def _open(self, wire: dict[str, Any]) -> Any:
+        with self._faults.named(self._sdk, "AnthropicError"), real_time_work():
+            return await self._client.messages.create(**wire)
+
     async def _events(self, wire: dict[str, Any]) -> AsyncGenerator[Any, None]:
         """The stream's events. Virtual time stands still only while the network is waited for."""
-        with self._faults.named(self._sdk, "AnthropicError"), real_time_work():
-            stream = await self._client.messages.create(**wire)
+        stream = await again(lambda: self._open(wire), self._max_retries)
         try:
             while True:
                 with self._faults.named(self._sdk, "AnthropicError"), real_time_work():

@@ -18,7 +18,7 @@ from agents.core.model import Notify, PromptRequest
 from agents.models.anthropic_request import CacheTtl
 from agents.models.openai_request import Dialect, Reasoning, build
 from agents.models.openai_stream import ReplyBuilder
-from agents.models.sdk_faults import SdkFaults, unreachable
+from agents.models.sdk_faults import SdkFaults, again, unreachable
 
 DEFAULT_MAX_TOKENS = 4096
 
@@ -87,7 +87,7 @@ class OpenAiCompatibleModel:
             if self._client is not None:
                 return
             self._sdk = await asyncio.get_running_loop().run_in_executor(None, importlib.import_module, "openai")
-            options: dict[str, Any] = {"timeout": self._timeout_s, "max_retries": self._max_retries}
+            options: dict[str, Any] = {"timeout": self._timeout_s, "max_retries": 0}
             if is_loopback(self._base_url):
                 options["http_client"] = self._sdk.DefaultAsyncHttpxClient(trust_env=False)
             self._client = self._sdk.AsyncOpenAI(api_key=self._api_key or NO_KEY, base_url=self._base_url, **options)
@@ -131,11 +131,15 @@ class OpenAiCompatibleModel:
         if self._stream:
             await self._read(wire, reply, notify)
         else:
-            with self._faults.named(self._sdk, "OpenAIError"), real_time_work():
-                completion = await self._client.chat.completions.create(**wire)
+            completion = await again(lambda: self._call(wire), self._max_retries)
             for event in reply.whole(completion):
                 await notify(event)
         return reply.result()
+
+    async def _call(self, wire: dict[str, Any]) -> Any:
+        """A stream, or a whole reply."""
+        with self._faults.named(self._sdk, "OpenAIError"), real_time_work():
+            return await self._client.chat.completions.create(**wire)
 
     async def _read(self, wire: dict[str, Any], reply: ReplyBuilder, notify: Notify) -> None:
         async with contextlib.aclosing(self._chunks(wire)) as chunks:
@@ -149,8 +153,7 @@ class OpenAiCompatibleModel:
 
     async def _chunks(self, wire: dict[str, Any]) -> AsyncGenerator[Any, None]:
         """The stream's chunks. Virtual time stands still only while the network is waited for."""
-        with self._faults.named(self._sdk, "OpenAIError"), real_time_work():
-            stream = await self._client.chat.completions.create(**wire)
+        stream = await again(lambda: self._call(wire), self._max_retries)
         try:
             while True:
                 with self._faults.named(self._sdk, "OpenAIError"), real_time_work():

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import Generator
+from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import structlog
 
+from agents.base.backoff import Backoff
 from agents.base.errors import GloveError
+
+T = TypeVar("T")
 
 log = structlog.get_logger(__name__)
 
@@ -81,6 +85,21 @@ class SdkFaults:
 
     def _clean(self, text: str) -> str:
         return text.replace(self.key, "***") if self.key else text
+
+
+async def again(attempt: Callable[[], Awaitable[T]], retries: int) -> T:
+    """The result of ``attempt``, repeated at most ``retries`` times while the server is unreachable or busy.
+
+    The SDKs could do so themselves, but they would wait inside the call, where virtual time stands still.
+    """
+    backoff = Backoff(first_s=0.5, cap_s=4.0, budget=retries, jitter=0.25)
+    while True:
+        try:
+            return await attempt()
+        except GloveError as fault:
+            if backoff.exhausted or fault.code not in ("ERR_MODEL_UNREACHABLE", "ERR_MODEL_RATE_LIMIT"):
+                raise
+            await asyncio.sleep(backoff.next_delay())
 
 
 def unreachable(message: str) -> GloveError:

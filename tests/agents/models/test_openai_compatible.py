@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from agents.base import clock
 from agents.base.abort import Aborted, AbortToken
 from agents.base.errors import GloveError
 from agents.core.events import AgentEvent, ModelProgress, ModelResponse, ModelResponseComplete, TextDelta, ToolUse
@@ -266,6 +267,27 @@ async def test_trouble_in_mid_reply_is_told_apart_from_an_end() -> None:
             with pytest.raises(GloveError) as trouble:
                 await ask(model_at(server), user("hi"))
         assert trouble.value.code == code
+
+
+async def test_a_busy_server_is_asked_again_and_a_refusing_one_is_not() -> None:
+    busy, refusal = fake.Answer(status=503, body={}), fake.Answer(status=401, body={})
+    async with fake.FakeOpenAi([busy, fake.says("Now."), refusal]).running() as server:
+        result, _ = await ask(model_at(server, max_retries=1), user("hi"))
+        assert result.messages[0].text == "Now."
+        with pytest.raises(GloveError, match="key"):
+            await ask(model_at(server, max_retries=1), user("hi"))
+    assert len(server.bodies) == 3
+
+
+def test_on_virtual_time_nobody_waits_for_ever_for_another_attempt() -> None:
+    async def lost() -> float:
+        model = OpenAiCompatibleModel("m", base_url="http://127.0.0.1:9/v1", max_retries=2)
+        with pytest.raises(GloveError, match="reached"):
+            await model.prompt(PromptRequest("", [user("hi")]), Ear().record, AbortToken())
+        await model.close()
+        return clock.now()
+
+    assert 1.0 < clock.run_virtual(lost()) <= 1.5
 
 
 async def test_nobody_listening_is_unreachable() -> None:
