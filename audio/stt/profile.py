@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import platform
 from collections.abc import Callable
@@ -11,8 +10,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+import structlog
+
 from agents.base.errors import ConfigError
 from agents.base.weights import WeightsStore
+
+log = structlog.get_logger(__name__)
 
 WhisperId: TypeAlias = Literal["whisper-tiny.en", "whisper-base"]
 """Ids of the weights of the two models."""
@@ -37,7 +40,6 @@ _BASE_PER_TINY = 2.2
 _MEASUREMENTS = 3
 _FILE = "speech-profile.json"
 _VERSION = 2
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -182,4 +184,4 @@ def _write(file: Path, machine: Machine, profile: SttProfile) -> None:
         scratch.replace(file)
     except OSError as error:
         # Without a place to remember it the decision is made again next time; it is no reason not to start.
-        _log.warning("the speech profile could not be kept: %s", error)
+        log.warning("the speech profile could not be kept", error=str(error))
