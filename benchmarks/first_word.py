@@ -1,7 +1,7 @@
 """How long after ``scripts/run`` the first word can be heard, on a virtual sound card: once cold, then warm.
 
-Prints the time of each start and the limit; exits with 1 when the last one is over it. Needs PulseAudio
-(scripts/setup --dev) and everything that scripts/setup installs.
+Prints the time of each start and the limit; exits with 1 when the last one is over it. Set up with scripts/setup --dev
+before: a set-up that is out of date would be renewed by the first start.
 """
 
 from __future__ import annotations
