@@ -28,7 +28,11 @@ async def live(folder: Path, first_token_ms: int | None) -> None:
         session.voice.events.on(VoiceEvent, lambda event: print(json.dumps(event.to_json(), default=str), flush=True))
 
         def typed() -> None:
-            session.voice.say_to_agent(sys.stdin.readline())
+            line = sys.stdin.readline()
+            if not line:  # whoever started it is gone
+                daemon.stop()
+                loop.remove_reader(sys.stdin.fileno())
+            session.voice.say_to_agent(line)
 
         loop.add_reader(sys.stdin.fileno(), typed)
         try:
