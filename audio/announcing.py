@@ -6,6 +6,9 @@ import asyncio
 from typing import Protocol
 
 from agents.base import clock
+from audio.answering import Answering
+from audio.listening import Listening
+from audio.voice_settings import Mute
 
 LOOK_S = 0.1
 """How often it is looked whether the moment has come."""
@@ -45,11 +48,18 @@ class Moments:
 
     Args:
         host: the session.
+
+    Attributes:
+        turn: held by whoever speaks unasked.
+        narrating: whether a narration is being spoken.
+        cuts: how often the session was interrupted.
     """
 
     def __init__(self, host: AnnouncingHost) -> None:
         self._host = host
         self.turn = asyncio.Lock()
+        self.narrating = False
+        self.cuts = 0
 
     async def come(self, *, urgent: bool) -> None:
         """Wait until something may be said. Call it holding ``turn``.
@@ -62,6 +72,25 @@ class Moments:
             return
         while self._host.is_active and not (self._host.settled and not self._host.expects_speech()):
             await asyncio.sleep(LOOK_S)
+
+    async def narrate(self, answering: Answering, listening: Listening, text: str, language: str) -> None:
+        """Speak ``text`` with the microphone muted, after the reply in progress; an interruption ends it.
+
+        Raises:
+            GloveError: the voice failed.
+        """
+        cuts = self.cuts
+        if not listening.muted:
+            listening.mute(Mute.NARRATION)
+        try:
+            while answering.busy:
+                await asyncio.sleep(0.02)
+            if self.cuts == cuts:
+                self.narrating = True
+                await answering.say(text, language)
+        finally:
+            self.narrating = False
+            listening.unmute(Mute.NARRATION)
 
     async def _urgent(self) -> None:
         since = clock.now()

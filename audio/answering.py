@@ -7,8 +7,9 @@ raises the player's generation first, so nothing of the old reply can be heard a
 from __future__ import annotations
 
 import asyncio
+import threading
+from collections.abc import Callable
 from functools import partial
-from typing import Protocol
 
 import structlog
 
@@ -16,9 +17,9 @@ from agents.base import clock
 from agents.base.abort import Aborted, AbortToken
 from agents.base.errors import GloveError, GloveVoiceError
 from agents.base.scope import Scope
-from agents.core.display import DisplayManager
-from agents.core.events import Subscriber, ToolUse, ToolUseResult
+from agents.core.events import ToolUse, ToolUseResult
 from audio import earcons
+from audio.answering_contract import AnsweringHost, Ask, EventTurn, SpokenAgent
 from audio.events import (
     AgentSpeechStarted,
     AgentSpeechStopped,
@@ -27,7 +28,6 @@ from audio.events import (
     Metric,
     ToolFinished,
     ToolUsed,
-    VoiceEvent,
     VoiceFault,
 )
 from audio.io.base import AudioIO
@@ -36,6 +36,8 @@ from audio.phrases import failure_phrase, phrase
 from audio.reply import HeardReport, Reply
 from audio.tts.base import TtsFactory
 from audio.turns.engine import Committed
+
+__all__ = ["Answering", "EventTurn", "SpokenAgent"]
 
 log = structlog.get_logger(__name__)
 
@@ -46,75 +48,6 @@ WATCH_S = 0.05
 
 TOOL_PATIENCE = 4
 """How many times longer than a model a running tool may be silent before the turn is given up."""
-
-
-class SpokenAgent(Protocol):
-    """What a voice session needs of an agent; ``agents.core.glove.Glove`` provides it."""
-
-    @property
-    def display(self) -> DisplayManager:
-        """The conversation's display stack."""
-        ...
-
-    async def process_request(
-        self, request: str, abort: AbortToken | None = None, *, language: str | None = None, heard_reports: bool = False
-    ) -> object:
-        """Answer one turn of the user."""
-        ...
-
-    def add_subscriber(self, subscriber: Subscriber) -> object:
-        """Send events to ``subscriber``."""
-        ...
-
-    def remove_subscriber(self, subscriber: Subscriber) -> object:
-        """Send no more events to ``subscriber``."""
-        ...
-
-    def notify_user_activity(self) -> None:
-        """The user speaks right now."""
-        ...
-
-    async def report_heard(self, reply_id: str, text: str, complete: bool) -> object:
-        """Tell what was heard of a reply."""
-        ...
-
-
-class Ask(Protocol):
-    """Has the agent produce a reply."""
-
-    async def __call__(self, *, language: str | None = None, heard_reports: bool = False) -> object:
-        """Run the turn. Raises what a turn raises."""
-        ...
-
-
-class EventTurn(Protocol):
-    """A turn that the agent starts by itself; ``agents.core.arrivals.Wake.run`` is one."""
-
-    async def __call__(
-        self, abort: AbortToken | None = None, *, language: str | None = None, heard_reports: bool = False
-    ) -> object:
-        """Run the turn. Raises what a turn raises."""
-        ...
-
-
-class AnsweringHost(Protocol):
-    """Whom the agent's side tells what it does. Calls are synchronous."""
-
-    def emit(self, event: VoiceEvent) -> None:
-        """Publish an event."""
-        ...
-
-    def reply_began(self) -> None:
-        """A reply is being prepared."""
-        ...
-
-    def reply_sounds(self) -> None:
-        """Its first sample is played."""
-        ...
-
-    def reply_ended(self) -> None:
-        """It was heard to its end, or cut."""
-        ...
 
 
 class Answering:
@@ -377,6 +310,23 @@ class Answering:
             self._host.emit(ToolFinished(self._io.time_s, event.tool_name, event.result.status))
 
     # -- the player
+
+    def follow_player(self) -> None:
+        """Be told by the player on this loop, with the time of the call; its sink may call from an audio thread."""
+        loop, owner = asyncio.get_running_loop(), threading.get_ident()
+
+        def bring(effect: Callable[[float], None]) -> Callable[[], None]:
+            def call() -> None:
+                at = self._io.time_s
+                if threading.get_ident() == owner:
+                    effect(at)
+                else:
+                    loop.call_soon_threadsafe(effect, at)
+
+            return call
+
+        self._io.player.on_started = bring(self.playback_started)
+        self._io.player.on_drained = bring(lambda _: self.playback_drained())
 
     def playback_started(self, at: float) -> None:
         """The player handed the first sample of something to the sink, at ``at`` seconds on the media clock."""

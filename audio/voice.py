@@ -7,9 +7,6 @@ the turn engine, the agent's side by ``answering``; this module joins the two an
 
 from __future__ import annotations
 
-import asyncio
-import threading
-from collections.abc import Callable
 from dataclasses import replace
 
 from agents.base import clock
@@ -33,12 +30,12 @@ from audio.io.base import AudioIO
 from audio.listening import Listening
 from audio.pcm import Pcm
 from audio.phrases import phrase
-from audio.stt.base import SegmentStt, StreamingStt, Stt
+from audio.stt.base import SegmentStt, Stt
 from audio.tts.base import TtsFactory
 from audio.turns.contract import Committed
 from audio.turns.engine import TurnEngine
 from audio.turns.hold import TurnDetector
-from audio.turns.transcriber import SegmentTranscriber, StreamingTranscriber, Transcriber
+from audio.turns.transcriber import Transcriber, make_transcriber
 from audio.vad.base import VadAdapter
 from audio.voice_settings import MOVES, Mode, Mute, VoiceSettings
 from audio.wake.attention import Attending, Attention
@@ -98,8 +95,6 @@ class GloveVoice:
         self._listening: Listening | None = None
         self._moments = Moments(self)
         self._carried, self._carried_at = "", 0.0
-        self._cuts = 0
-        self._narrating = False
         self._language = self.settings.reply_language
         self._active_at = 0.0
         self._urgent = False
@@ -152,12 +147,13 @@ class GloveVoice:
         if self.is_active:
             raise RuntimeError("already started")
         settings = self.settings
-        self._transcriber = self._make_transcriber()
+        pad_s = settings.turns.pad_ms / 1000
+        self._transcriber = make_transcriber(self._stt, self._partials, language=settings.language, pad_s=pad_s)
         self._engine = TurnEngine(self, self._vad, self._transcriber, detector=self._detector, settings=settings.turns)
         self._answering = Answering(self._agent, self._io, self._tts, self, settings.cue_s, settings.give_up_s)
         self._listening = Listening(self, self._io, self._engine, settings, self._attending)
         self._active_at = clock.now()
-        self._listen_to_player(self._answering)
+        self._answering.follow_player()
         engine = self._engine
         self._io.pause_owner = lambda: engine.barge_in.paused
         try:
@@ -189,29 +185,6 @@ class GloveVoice:
             await self._transcriber.close()
         self._engine = self._transcriber = self._answering = self._listening = None
         self._carried = ""
-
-    def _make_transcriber(self) -> Transcriber:
-        if isinstance(self._stt, StreamingStt):
-            return StreamingTranscriber(self._stt)
-        pad_s = self.settings.turns.pad_ms / 1000
-        return SegmentTranscriber(self._stt, self._partials, language=self.settings.language, pad_s=pad_s)
-
-    def _listen_to_player(self, answering: Answering) -> None:
-        """Bring calls of the sink, which may come from an audio thread, onto the loop, with the time of the call."""
-        loop, owner = asyncio.get_running_loop(), threading.get_ident()
-
-        def bring(effect: Callable[[float], None]) -> Callable[[], None]:
-            def call() -> None:
-                at = self._io.time_s
-                if threading.get_ident() == owner:
-                    effect(at)
-                else:
-                    loop.call_soon_threadsafe(effect, at)
-
-            return call
-
-        self._io.player.on_started = bring(answering.playback_started)
-        self._io.player.on_drained = bring(lambda _: answering.playback_drained())
 
     # -- commands
 
@@ -254,7 +227,7 @@ class GloveVoice:
 
     def interrupt(self) -> None:
         """Cut what the agent is doing and listen."""
-        self._cuts += 1
+        self._moments.cuts += 1
         if self._engine is not None:
             self._engine.barge_in.release()
         if self._answering is not None:
@@ -269,21 +242,9 @@ class GloveVoice:
             GloveError: the voice failed.
             RuntimeError: the session is not started.
         """
-        listening = self._listening
-        if self._answering is None or listening is None:
+        if self._answering is None or self._listening is None:
             raise RuntimeError("not started")
-        cuts = self._cuts
-        if not listening.muted:
-            listening.mute(Mute.NARRATION)
-        try:
-            while self.agent_busy():
-                await asyncio.sleep(0.02)
-            if self._cuts == cuts:
-                self._narrating = True
-                await self._answering.say(text, self._language)
-        finally:
-            self._narrating = False
-            listening.unmute(Mute.NARRATION)
+        await self._moments.narrate(self._answering, self._listening, text, self._language)
 
     async def announce(self, text: str, *, urgent: bool = False) -> None:
         """Speak ``text`` at the next moment when it disturbs nobody; returns when it was heard or cut.
@@ -450,7 +411,7 @@ class GloveVoice:
         self.events.emit(event)
 
     def _move(self, mode: Mode) -> None:
-        if mode is self._mode or self._narrating:
+        if mode is self._mode or self._moments.narrating:
             return
         if mode not in MOVES[self._mode]:
             raise RuntimeError(f"illegal mode transition {self._mode.value} → {mode.value}")

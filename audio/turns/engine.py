@@ -88,8 +88,7 @@ class TurnEngine:
         return self.phase is Phase.QUIET and not self._awaited and not self.barge_in.paused
 
     def observe(self, frame: Pcm, sample: int) -> list[VadEvent]:
-        """Show a frame to the voice detector alone; for detectors that must see every frame. Give the result to
-        ``process`` if the frame shall count."""
+        """Show a frame to the voice detector alone; give the result to ``process`` if the frame shall count."""
         return [] if self._feed is None else self._feed.feed(frame, sample)
 
     def process(self, frame: Pcm, sample: int, events: list[VadEvent] | None = None) -> None:

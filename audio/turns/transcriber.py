@@ -19,7 +19,7 @@ from agents.base import clock
 from agents.base.errors import GloveVoiceError
 from agents.base.scope import Scope
 from audio.pcm import CAPTURE_RATE_HZ, Pcm, silence
-from audio.stt.base import SegmentStt, StreamingStt, SttFault, SttFinal, SttPartial, Transcript
+from audio.stt.base import SegmentStt, StreamingStt, Stt, SttFault, SttFinal, SttPartial, Transcript
 from audio.stt.pieces import join_texts, quietest
 
 log = structlog.get_logger(__name__)
@@ -334,3 +334,12 @@ class StreamingTranscriber(Transcriber):
 
     def _failed(self, event: SttFault) -> None:
         self._fault = event.error
+
+
+def make_transcriber(
+    stt: Stt, partials: SegmentStt | None, *, language: str | None = None, pad_s: float = 0.0
+) -> Transcriber:
+    """The transcriber that suits the kind of ``stt``; the other arguments are for segment recognisers."""
+    if isinstance(stt, StreamingStt):
+        return StreamingTranscriber(stt)
+    return SegmentTranscriber(stt, partials, language=language, pad_s=pad_s)
