@@ -238,6 +238,7 @@ class DeviceRoom(AudioIO):
     def _values(self, front: FrontEnd) -> dict[str, float]:
         microphone, speaker = self._lanes["input"], self._lanes["output"]
         values = {
+            "speaker": float(speaker.works and speaker.state is not LaneState.OFF),
             "level_db": round(front.level.db, 1),
             "capture_age_s": round(microphone.age_s, 3),
             "overruns": microphone.xruns,

@@ -165,21 +165,22 @@ async def stand_still(pulse: Pulse) -> str:
             await asyncio.sleep(0.1)
         after = room.health.values
         # Speech begins while the loop stands still: the sound stops all the same.
+        listener.events.clear()
         pulse.say(resample(spoken(), CAPTURE_RATE_HZ, RATE_HZ), RATE_HZ)
         deadline = clock.now() + 3
         while not room.player.paused and clock.now() < deadline:
             block(0.2)
         played = room.player.played
-        assert "speech_start" not in listener.events, "the loop has not heard of it yet"
+        assert not listener.events, "the loop stands still and cannot have heard of it"
         block(0.2)
-        assert room.player.paused and room.player.played == played
+        late = not room.player.paused or room.player.played != played
         await asyncio.sleep(0.3)
-        assert listener.events[0] == "speech_start"
+        late = late or listener.events[:1] != ["speech_start"]
         recorder.terminate()
         recorder.wait(5)
     lost = [name for name in LOSSES if after[name] != before[name]]
     jumps = clicks(np.fromfile(tape, "<i2"), 440, 8000)
-    return f"lost: {lost}, clicks: {jumps}" if lost or jumps else ""
+    return f"lost: {lost}, clicks: {jumps}, late pause: {late}" if lost or jumps or late else ""
 
 
 async def test_case_a3_a_suspended_microphone_is_noticed_and_heard_again_when_it_wakes(pulse: Pulse) -> None:
