@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from agents.base.errors import GloveVoiceError
 from agents.base.weights import WeightsStore
+from audio.onnx import open_session
 from audio.pcm import CAPTURE_RATE_HZ, Floats, Pcm, pcm_to_float
 from audio.stt.base import SegmentStt, Transcript
 from audio.stt.pieces import join_texts, split_at_quiet
@@ -149,19 +150,9 @@ def _likeliest(logits: npt.NDArray[np.float32]) -> tuple[int, float]:
 
 
 def _load(folder: Path, threads: int) -> _Model:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    # Threads that spin between calls would eat the core that the rest of the pipeline needs.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    # Every call and every token has another shape, so an arena would only collect blocks that never fit again.
-    options.enable_cpu_mem_arena = False
-    options.enable_mem_pattern = False
     try:
         encoder, decoder = (
-            onnxruntime.InferenceSession(str(folder / name), options, providers=["CPUExecutionProvider"])
+            open_session(folder / name, threads=threads, shapes_vary=True)
             for name in ("encoder_model.ort", "decoder_model_merged.ort")
         )
         vocabulary = _read_vocabulary((folder / "tokenizer.bin").read_bytes())

@@ -24,6 +24,7 @@ import structlog
 
 from agents.base.clock import infer
 from agents.base.errors import ConfigError, GloveVoiceError
+from audio.onnx import open_session
 from audio.pcm import Floats, Pcm, float_to_pcm, silence
 from audio.tts.base import WordTiming
 from audio.tts.local import SentenceTts, Speech
@@ -79,18 +80,11 @@ class HibariEngine:
             ) from fault
 
     def _load(self) -> None:
-        import onnxruntime
         from hibari import dsp
         from hibari.g2p import G2P
 
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.log_severity_level = 3
-        # The arena and the pattern cache would keep the memory of the longest sentence for ever.
-        options.enable_cpu_mem_arena = False
-        options.enable_mem_pattern = False
         model = self.model_path.read_bytes() + _extra_output(_DURATIONS)
-        self._session: Any = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        self._session = open_session(model, shapes_vary=True)
         self._vocabulary: dict[str, int] = json.loads((self.model_path.parent / "vocab.json").read_text("utf-8"))
         self._g2p: Any = G2P()
         self._dsp: Any = dsp

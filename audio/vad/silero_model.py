@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.base.errors import GloveVoiceError
+from audio.onnx import open_session
 from audio.pcm import CAPTURE_RATE_HZ, Pcm
 
 FRAME_SAMPLES = 512
@@ -56,17 +57,8 @@ def shared_session(path: Path, *, fresh: bool = False) -> Any:
 
 
 def _load(path: Path) -> Any:
-    import onnxruntime as ort
-
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.execution_mode = ort.ExecutionMode.ORT_SEQUENTIAL
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.add_session_config_entry("session.inter_op.allow_spinning", "0")
-    options.log_severity_level = 3
     try:
-        return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        return open_session(path)
     except Exception as fault:
         raise GloveVoiceError(
             "ERR_VAD_MODEL",
