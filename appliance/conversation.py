@@ -14,8 +14,8 @@ from appliance import exits
 from appliance.alerts import Alerts
 from appliance.build import Session, load_parts
 from appliance.config import GloveConfig
-from appliance.streams import standard_input, standard_output
-from appliance.talk import STREAM, TalkOptions
+from appliance.streams import STREAM, standard_input, standard_output
+from appliance.talk import TalkOptions
 from audio.events import VoiceEvent
 from audio.io.files import StereoSink, WavSource
 from audio.io.pipe import PipeSink, PipeSource

@@ -14,13 +14,12 @@ import typer
 
 from agents.base.errors import GloveError, GloveVoiceError, InputError
 from appliance.options import ConfigOption, settings
-from appliance.streams import standard_input, standard_output
+from appliance.streams import STREAM, standard_input, standard_output
 
 if TYPE_CHECKING:
     from audio.pcm import Pcm
     from audio.tts.base import TtsAdapter, TtsFactory
 
-STREAM = Path("-")
 COLLECTED_BYTES = 1 << 23
 """Sound for a pipe that is kept in memory; more of it goes to a temporary file."""
 

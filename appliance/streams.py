@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import TextIO
 
 from agents.base.errors import InputError
+
+STREAM = Path("-")
+"""What stands for standard input or output where a file is named."""
 
 
 def plug() -> None:

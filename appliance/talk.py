@@ -11,12 +11,10 @@ import typer
 
 from agents.base.errors import InputError
 from appliance.options import ConfigOption
+from appliance.streams import STREAM
 
 if TYPE_CHECKING:
     from appliance.config import GloveConfig
-
-STREAM = Path("-")
-"""Standard input or output: 16 kHz s16le mono in, 24 kHz s16le mono out, events on standard error."""
 
 Pace = Literal["realtime", "fast"]
 
@@ -26,8 +24,8 @@ class TalkOptions:
     """What one conversation hears and where it leaves its records; checked by ``validated``.
 
     Attributes:
-        source: WAV file with the user's side, ``STREAM``, or None when only typed lines are answered.
-        out: stereo WAV (left: user, right: what was played) or ``STREAM``.
+        source: WAV file with the user's side, ``STREAM`` (16 kHz s16le mono), or None if lines are only typed.
+        out: stereo WAV (left: user, right: what was played) or ``STREAM`` (24 kHz s16le mono).
         events: JSON lines file, or None for standard error with a live pipe and nowhere otherwise.
         pace: ``realtime``, or ``fast`` on the virtual clock.
         say: typed lines, answered before anything is heard.

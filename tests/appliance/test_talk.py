@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from agents.base.errors import InputError
-from appliance.talk import STREAM, TalkOptions, validated
+from appliance.streams import STREAM
+from appliance.talk import TalkOptions, validated
 from tests.appliance.conftest import Ended
 
 Glove = Callable[..., Ended]
