@@ -12,9 +12,6 @@ from appliance.options import ConfigOption, Globals
 if TYPE_CHECKING:
     from appliance.configfile import Loaded
 
-MODEL_SECRETS = ("ANTHROPIC_API_KEY",)
-"""Secrets that the configured parts may use; only their presence is ever shown."""
-
 
 def app() -> typer.Typer:
     """The command and its subcommands."""
@@ -30,10 +27,11 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Print every key with its value and where the value came from. Secrets are named, never shown."""
+    from appliance.mind import AUTO_PROVIDER, model_secrets
     from appliance.options import settings
 
     loaded = settings(ctx, config)
-    secrets = {name: secret_state(name) for name in MODEL_SECRETS}
+    secrets = {name: secret_state(name) for name in model_secrets(AUTO_PROVIDER, loaded.config.model.provider)}
     if as_json:
         values = {key: {"value": value, "origin": origin} for key, value, origin in loaded.rows()}
         print(json.dumps({"values": values, "secrets": secrets}, ensure_ascii=False, indent=2))  # noqa: T201

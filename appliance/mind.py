@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from agents.models.intents import IntentFirst
     from appliance.config import GloveConfig
 
-ANTHROPIC_SECRET = "anthropic_api_key"
+AUTO_PROVIDER = "anthropic"
+"""The provider that ``auto`` takes when its key is present."""
 
 SENTENCES_COST_S = 0.1
 """Declared time of compiling the sentences of the tools, on the virtual clock."""
@@ -122,13 +123,22 @@ def new_conversation_id() -> str:
 
 
 def provider_in_force(config: GloveConfig, credentials: Credentials | None = None) -> str:
-    """``model.provider`` with ``auto`` resolved: ``anthropic`` when its key is present, else ``none``."""
+    """``model.provider`` with ``auto`` resolved: ``AUTO_PROVIDER`` when its key is present, else ``none``."""
     if config.model.provider != "auto":
         return config.model.provider
     from agents.base.credentials import Credentials
 
-    key = (credentials or Credentials()).get(ANTHROPIC_SECRET)
-    return "none" if key is None else "anthropic"
+    keys = credentials or Credentials()
+    present = all(keys.get(name) is not None for name in model_secrets(AUTO_PROVIDER))
+    return AUTO_PROVIDER if present else "none"
+
+
+def model_secrets(*providers: str) -> tuple[str, ...]:
+    """Names of the secrets that models of ``providers`` need, each once; some need none."""
+    from agents.models.providers import PROVIDERS
+
+    names = [PROVIDERS[provider].env for provider in providers if provider in PROVIDERS]
+    return tuple(dict.fromkeys(name for name in names if name is not None))
 
 
 def build_mind(config: GloveConfig, credentials: Credentials | None = None, *, lasting_timers: bool = True) -> Mind:

@@ -62,6 +62,11 @@ def test_config_show_names_values_and_origins(glove: Glove, monkeypatch: pytest.
     assert "hidden" not in page
 
 
+def test_config_show_names_the_secret_of_the_configured_provider(glove: Glove) -> None:
+    Path("glove.toml").write_text("[model]\nprovider = 'openai'\n")
+    assert "OPENAI_API_KEY not set" in glove("config", "show").out
+
+
 def test_what_config_show_prints_is_a_configuration(glove: Glove, tmp_path: Path) -> None:
     copy = tmp_path / "copy.toml"
     copy.write_text(glove("config", "show").out)
