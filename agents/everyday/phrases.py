@@ -14,6 +14,8 @@ from agents.core.tool import ToolContext
 A = TypeVar("A")
 log = structlog.get_logger(__name__)
 
+_AND = {"en": "and", "de": "und", "es": "y", "fr": "et", "it": "e", "pt": "e"}
+
 
 def pick(language: str, *, en: str, de: str) -> str:
     """The text in ``language``, English where there is none."""
@@ -69,10 +71,17 @@ def _unit(count: int, unit: str, language: str) -> str:
 
 
 def join(items: Sequence[str], language: str) -> str:
-    """An enumeration: "milk, bread and tea"."""
+    """An enumeration inside a sentence of these tools: "milk, bread and tea"."""
+    return enumeration(items, pick(language, en="en", de="de"))
+
+
+def enumeration(items: Sequence[str], language: str) -> str:
+    """``items`` as people of ``language`` (BCP-47 primary tag; English where it is not known) enumerate them."""
+    if language == "ja":
+        return "、".join(items)
     if len(items) < 2:
         return "".join(items)
-    return f"{', '.join(items[:-1])} {pick(language, en='and', de='und')} {items[-1]}"
+    return f"{', '.join(items[:-1])} {_AND.get(language, _AND['en'])} {items[-1]}"
 
 
 def spoken_number(value: float, language: str, *, digits: int = 4) -> str:

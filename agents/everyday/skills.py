@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from agents.everyday.phrases import enumeration
+
 LANGUAGES = ("en", "de", "es", "fr", "it", "pt", "ja")
 
 _SKILLS: dict[str, tuple[str, ...]] = {
@@ -54,7 +56,6 @@ _SKILLS: dict[str, tuple[str, ...]] = {
         "メモ",
     ),
 }
-_AND = {"en": "and", "de": "und", "es": "y", "fr": "et", "it": "e", "pt": "e"}
 
 
 def skills(names: Iterable[str], language: str) -> list[str]:
@@ -66,9 +67,4 @@ def skills(names: Iterable[str], language: str) -> list[str]:
 
 def enumerate_skills(names: Iterable[str], language: str) -> str:
     """``skills`` as one phrase; empty if the names hold none."""
-    parts = skills(names, language)
-    if language == "ja":
-        return "、".join(parts)
-    if len(parts) < 2:
-        return "".join(parts)
-    return f"{', '.join(parts[:-1])} {_AND.get(language, 'and')} {parts[-1]}"
+    return enumeration(skills(names, language), language)
