@@ -22,6 +22,7 @@ COMMANDS = (
     CommandEntry("talk", "Hold a conversation with a recording or a live pipe.", "appliance.talk"),
     CommandEntry("say", "Speak a text, aloud or into a WAV file.", "appliance.say"),
     CommandEntry("listen", "Write down what is said in WAV files.", "appliance.listen"),
+    CommandEntry("plot", "Draw a recorded conversation.", "appliance.plot_command"),
     CommandEntry("conversations", "List kept conversations, or print one.", "appliance.conversations_command"),
     CommandEntry("devices", "List microphones and speakers.", "appliance.devices_command"),
     CommandEntry("doctor", "Check what the appliance needs on this machine.", "appliance.doctor_command"),

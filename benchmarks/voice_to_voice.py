@@ -23,8 +23,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import plot
 import recording
+
+from appliance.plot_command import draw
 
 REPO = Path(__file__).resolve().parent.parent
 LIMIT_S = 1.2
@@ -80,7 +81,7 @@ def main() -> int:
     embedded = converse("embedded", source, folder, {"GLOVE_MODEL__PROVIDER": "none"})
     simulated = converse("simulated", source, folder, SIMULATED)
     if arguments.picture:
-        plot.draw(folder / "embedded.wav", folder / "embedded.jsonl", arguments.picture, 0.0, 20.0)
+        draw(folder / "embedded.jsonl", arguments.picture, folder / "embedded.wav", 0.0, 20.0)
     report([embedded, simulated], markdown=arguments.markdown)
     own = simulated.p(50, simulated.stages["own"])
     met = embedded.p(50) <= 1000 * LIMIT_S and own <= OWN_LIMIT_MS

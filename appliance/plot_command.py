@@ -1,0 +1,146 @@
+"""``glove plot``: draws a recorded conversation, both voices and what the appliance made of them."""
+
+from __future__ import annotations
+
+import json
+import wave
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+import typer
+
+from agents.base.errors import ConfigError, InputError
+
+USER, AGENT, EDGE, PAUSE, CUT = "#2a6f97", "#c05621", "#444444", "darkgoldenrod", "crimson"
+LONGEST_TEXT = 60
+
+Levels = npt.NDArray[np.float64]
+"""Peak level of each 10 ms, 0…1, shape (n,)."""
+
+
+def app() -> typer.Typer:
+    """The command."""
+    command = typer.Typer()
+    command.command()(plot)
+    return command
+
+
+def plot(
+    events: Annotated[Path, typer.Argument(metavar="EVENTS", help="JSON lines that glove talk wrote with --events.")],
+    out: Annotated[Path, typer.Option(metavar="PNG", help="Picture to write.")],
+    sound: Annotated[Path | None, typer.Option(metavar="WAV", help="The recording of both sides.")] = None,
+    start: Annotated[float, typer.Option("--from", metavar="S", min=0.0, help="Begin at this second.")] = 0.0,
+    end: Annotated[float | None, typer.Option("--to", metavar="S", help="End at this second.")] = None,
+) -> int:
+    """Draw a conversation: above the user, below the appliance, with turns, pauses and cuts."""
+    draw(events, out, sound, start, end)
+    return 0
+
+
+def draw(events: Path, out: Path, sound: Path | None = None, start_s: float = 0.0, end_s: float | None = None) -> None:
+    """Write the picture.
+
+    Args:
+        events: JSON lines.
+        out: PNG to write.
+        sound: stereo recording (left the user), or None for the events alone.
+        start_s: first second.
+        end_s: last second; to the end when None.
+
+    Raises:
+        InputError: a file cannot be used.
+        ConfigError: the drawing library is not installed.
+    """
+    lines = _read_events(events)
+    left, right = _read_levels(sound) if sound is not None else (np.zeros(0), np.zeros(0))
+    end_s = end_s or max([left.size / 100, *(float(line["t"]) for line in lines)], default=1.0)
+    if end_s <= start_s:
+        raise InputError("ERR_USAGE", "--to must be later than --from.")
+    plt = _library()
+    figure, (upper, lower) = plt.subplots(2, 1, figsize=(11, 4.6), sharex=True, layout="constrained")
+    _wave(upper, left, USER, "user")
+    _wave(lower, right, AGENT, "appliance")
+    for line in lines:
+        if start_s <= line["t"] <= end_s:
+            _mark(upper, lower, line)
+    lower.set_xlim(start_s, end_s)
+    lower.set_xlabel("seconds")
+    try:
+        figure.savefig(out, dpi=110, format="png")
+    except OSError as fault:
+        raise InputError("ERR_OUTPUT", f"{out} cannot be written.", cause=fault) from fault
+    finally:
+        plt.close(figure)
+
+
+def _library() -> Any:
+    try:
+        import matplotlib
+    except ImportError as fault:
+        raise ConfigError(
+            "ERR_PLOT_PACKAGE", "Drawing needs matplotlib.", "pip install 'glove-appliance[plot]'", fault
+        ) from fault
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    return plt
+
+
+def _read_events(path: Path) -> list[dict[str, Any]]:
+    try:
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        if not all("t" in line and "type" in line for line in lines):
+            raise ValueError("a line without t or type")
+    except OSError as fault:
+        raise InputError("ERR_EVENTS", f"{path} cannot be read.", cause=fault) from fault
+    except (ValueError, TypeError) as fault:
+        raise InputError("ERR_EVENTS", f"{path} does not hold the events of a conversation.", cause=fault) from fault
+    return lines
+
+
+def _read_levels(path: Path) -> tuple[Levels, Levels]:
+    try:
+        with wave.open(str(path)) as file:
+            if file.getnchannels() != 2 or file.getsampwidth() != 2:
+                raise InputError("ERR_WAV_FORMAT", f"{path} is not a recording of both sides (16-bit stereo).")
+            window = file.getframerate() // 100
+            samples = np.frombuffer(file.readframes(file.getnframes()), "<i2").reshape(-1, 2)
+    except (OSError, EOFError, wave.Error) as fault:
+        raise InputError("ERR_WAV_FORMAT", f"{path} cannot be read as a WAV file.", cause=fault) from fault
+    frames = samples[: samples.shape[0] // window * window].reshape(-1, window, 2).astype(np.float64)
+    peaks = np.abs(frames).max(axis=1) / 32768
+    return peaks[:, 0], peaks[:, 1]
+
+
+def _wave(axes: Any, levels: Levels, color: str, name: str) -> None:
+    axes.fill_between(np.arange(levels.size) / 100, -levels, levels, color=color, linewidth=0)
+    axes.set_ylabel(name)
+    axes.set_yticks([])
+    axes.set_ylim(-1.0, 1.25)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+
+
+def _mark(upper: Any, lower: Any, line: dict[str, Any]) -> None:
+    at = line["t"]
+    match line["type"]:
+        case "user_turn":
+            upper.axvline(at, color=EDGE, linewidth=0.8)
+            upper.text(at, 1.2, f" {_short(line['text'])}", fontsize=8, va="top", clip_on=True)
+        case "agent_speech_started" | "agent_speech_stopped":
+            lower.axvline(at, color=EDGE, linewidth=0.8)
+            if heard := line.get("heard"):
+                lower.text(at, 1.2, f"{_short(heard)} ", fontsize=8, va="top", ha="right", clip_on=True)
+        case "interrupted":
+            lower.axvline(at, color=CUT, linewidth=1.2)
+            lower.text(at, -0.95, " cut", fontsize=8, color=CUT, clip_on=True)
+        case "playback_paused":
+            lower.axvline(at, color=PAUSE, linewidth=1.0, linestyle=":")
+            lower.text(at, -0.95, "paused ", fontsize=8, color=PAUSE, ha="right", clip_on=True)
+        case _:
+            return
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST_TEXT else f"… {text[-LONGEST_TEXT:]}"
