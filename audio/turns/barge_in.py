@@ -11,7 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from audio.turns.words import has_words, is_backchannel
+from audio.turns.words import has_words, is_backchannel, words
+
+SEVERAL = 3
+"""This many words are no mistake of a recogniser that hears a hum."""
 
 
 class Floor(Enum):
@@ -48,7 +51,9 @@ class BargeIn:
     while paused                 leads to because
     ===========================  =======  ==================================
     ``misfire``                  RESUME   it was too short to be speech
-    ``words`` (real ones)        CUT      somebody says something
+    ``words``, several           CUT      somebody says something
+    ``words``, the same again    CUT      one word, understood twice
+    ``words``, a first one       stay     recognisers make words of a hum
     ``words`` (backchannel)      stay     a listener's "mhm" is no turn
     ``ended`` with real words    CUT      the utterance is over and counts
     ``ended`` otherwise          RESUME   a cough, a laugh, a "mhm"
@@ -72,6 +77,7 @@ class BargeIn:
         self.times = times or BargeInTimes()
         self.floor = Floor.FREE
         self._timer: asyncio.TimerHandle | None = None
+        self._suspected = ""
 
     @property
     def paused(self) -> bool:
@@ -97,9 +103,17 @@ class BargeIn:
             self._decide(Verdict.RESUME)
 
     def words(self, text: str, language: str) -> None:
-        """What is understood so far of the speech over the agent."""
-        if self.paused and has_words(text) and not is_backchannel(text, language):
+        """What is understood so far of the speech over the agent.
+
+        The reply stands still already, so waiting for a second opinion on a word or two costs nothing.
+        """
+        if not self.paused or not has_words(text) or is_backchannel(text, language):
+            return
+        said = words(text)
+        if len(said) >= SEVERAL or said[0] == self._suspected:
             self._decide(Verdict.CUT)
+        else:
+            self._suspected = said[0]
 
     def ended(self, text: str, language: str) -> bool:
         """The speech over the agent is over and means ``text``. Returns whether it takes (or had taken) the floor."""
@@ -111,6 +125,7 @@ class BargeIn:
     def release(self) -> None:
         """The reply is gone for other reasons (cut by a command, session closed); no effect is called."""
         self._disarm()
+        self._suspected = ""
         self.floor = Floor.FREE
 
     def _decide(self, verdict: Verdict) -> None:

@@ -21,12 +21,39 @@ async def test_the_first_frame_pauses_and_a_misfire_resumes() -> None:
     assert record.calls == ["pause", "resume"]
 
 
-@pytest.mark.parametrize("text", ["Stop.", "What about Tuesday?"])
-async def test_real_words_take_the_floor(text: str) -> None:
+async def test_several_words_take_the_floor() -> None:
     record = Record()
     record.barge_in.started()
     record.barge_in.confirmed()
-    record.barge_in.words(text, "en")
+    record.barge_in.words("What about Tuesday?", "en")
+    assert record.calls == ["pause", "cut"]
+
+
+async def test_one_word_takes_the_floor_when_it_is_understood_twice() -> None:
+    record = Record()
+    record.barge_in.started()
+    record.barge_in.confirmed()
+    record.barge_in.words("Stop.", "en")
+    assert record.calls == ["pause"]
+    record.barge_in.words("Stop it", "en")
+    assert record.calls == ["pause", "cut"]
+
+
+async def test_a_hum_that_is_taken_for_other_words_each_time_does_not() -> None:
+    record = Record()
+    record.barge_in.started()
+    record.barge_in.confirmed()
+    record.barge_in.words("Helen,", "en")
+    record.barge_in.words("How may?", "en")
+    assert record.barge_in.ended("Mhm.", "en") is False
+    assert record.calls == ["pause", "resume"]
+
+
+async def test_a_word_at_the_end_of_speech_takes_the_floor() -> None:
+    record = Record()
+    record.barge_in.started()
+    record.barge_in.confirmed()
+    assert record.barge_in.ended("Stop.", "en") is True
     assert record.calls == ["pause", "cut"]
 
 
@@ -76,6 +103,6 @@ async def test_release_calls_nothing_and_leaves_no_timer() -> None:
 async def test_words_after_the_floor_was_taken_still_count_as_a_turn() -> None:
     record = Record()
     record.barge_in.started()
-    record.barge_in.words("Stop it.", "en")
+    record.barge_in.words("Stop it now.", "en")
     assert record.barge_in.ended("Stop it.", "en") is True
     assert record.calls == ["pause", "cut"]
