@@ -19,7 +19,7 @@ from agents.base import clock
 from agents.base.errors import GloveVoiceError
 from agents.base.scope import Scope
 from audio.pcm import CAPTURE_RATE_HZ, Pcm, silence
-from audio.stt.base import SegmentStt, StreamingStt, Stt, SttFault, SttFinal, SttPartial, Transcript
+from audio.stt.base import SegmentStt, StreamingStt, Stt, SttClosed, SttFault, SttFinal, SttPartial, Transcript
 from audio.stt.pieces import join_texts, quietest
 
 log = structlog.get_logger(__name__)
@@ -245,7 +245,7 @@ class StreamingTranscriber(Transcriber):
 
     Args:
         stt: the recogniser; its own reconnection is its business.
-        timeout_s: longest wait for a final after a flush; then the last partial counts.
+        timeout_s: longest wait for a final after a flush; then, or when the stream fails, the last partial counts.
     """
 
     def __init__(self, stt: StreamingStt, *, timeout_s: float = 3.0) -> None:
@@ -256,12 +256,13 @@ class StreamingTranscriber(Transcriber):
         self._language = "en"
         self._flushed_version = -1
         self._version = 0
-        self._arrived = asyncio.Event()
-        self._fault: Exception | None = None
+        self._arrived = asyncio.Event()  # a final, or a fault
+        self._fault: GloveVoiceError | None = None
         self._off = [
             stt.events.on(SttPartial, self._partial),
             stt.events.on(SttFinal, self._final),
-            stt.events.on(SttFault, self._failed),
+            stt.events.on(SttFault, lambda event: self._failed(event.error)),
+            stt.events.on(SttClosed, lambda _: self._failed(None)),
         ]
 
     @property
@@ -288,20 +289,19 @@ class StreamingTranscriber(Transcriber):
     async def final(self) -> Transcript:
         """See ``Transcriber``."""
         if self._flushed_version != self._version:
-            self._flushed_version = self._version
-            self._arrived.clear()
-            self._stt.flush_utterance()
+            if not self._stt.is_connected:
+                self._failed(None)
+            if self._fault is None:
+                self._flushed_version = self._version
+                self._arrived.clear()
+                self._stt.flush_utterance()
         try:
             async with asyncio.timeout(self._timeout_s):
                 await self._arrived.wait()
         except TimeoutError as fault:
-            if not self._stt.current_partial and not self._texts:
-                raise GloveVoiceError(
-                    "ERR_STT_TIMEOUT", "The speech recogniser did not answer.", cause=self._fault or fault
-                ) from fault
-            if self._stt.current_partial:
-                self._texts.append(self._stt.current_partial)
-            self._arrived.set()
+            self._fault = GloveVoiceError("ERR_STT_TIMEOUT", "The speech recogniser did not answer.", cause=fault)
+        if self._fault is not None:
+            self._take_partial(self._fault)
         return Transcript(join_texts(self._texts, self._language), self._language)
 
     def clear(self) -> None:
@@ -317,11 +317,22 @@ class StreamingTranscriber(Transcriber):
             off()
         await self._stt.disconnect()
 
+    def _take_partial(self, fault: GloveVoiceError) -> None:
+        """Let what was understood so far stand for the final that will not come. Raises ``fault`` if it is nothing."""
+        if not self._stt.current_partial and not self._texts:
+            raise fault
+        if self._stt.current_partial:
+            self._texts.append(self._stt.current_partial)
+        self._flushed_version, self._fault = self._version, None
+        self._arrived.set()
+
     def _partial(self, event: SttPartial) -> None:
+        self._recovered()
         if self.on_partial is not None and event.text:
             self.on_partial(join_texts([*self._texts, event.text], self._language), self._language)
 
     def _final(self, event: SttFinal) -> None:
+        self._recovered()
         text = event.text.strip() or self._stt.current_partial
         if self._total == 0:
             if text and self.on_unasked is not None:
@@ -332,8 +343,20 @@ class StreamingTranscriber(Transcriber):
         self._language = event.language
         self._arrived.set()
 
-    def _failed(self, event: SttFault) -> None:
-        self._fault = event.error
+    def _failed(self, error: Exception | None) -> None:
+        """What was fed is lost; ``error`` None if the stream just ended."""
+        if isinstance(error, GloveVoiceError):
+            self._fault = error
+        elif error is not None or self._fault is None:
+            why = f": {error}" if error else "."
+            self._fault = GloveVoiceError("ERR_STT_CONNECTION", f"The speech recogniser is lost{why}", cause=error)
+        self._arrived.set()
+
+    def _recovered(self) -> None:
+        """The recogniser shows that it goes on; nothing that failed before counts."""
+        if self._fault is not None:
+            self._fault = None
+            self._arrived.clear()
 
 
 def make_transcriber(

@@ -9,10 +9,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from agents.base.clock import now
 from agents.base.errors import GloveVoiceError
 from audio.pcm import CAPTURE_RATE_HZ, Pcm
 from audio.stt.base import SegmentStt, Transcript
-from audio.turns.transcriber import SegmentTranscriber
+from audio.stt.scripted import ScriptedStreamingStt
+from audio.turns.transcriber import SegmentTranscriber, StreamingTranscriber
 
 
 class Hearing(SegmentStt):
@@ -101,4 +103,63 @@ async def test_partials_go_on_when_a_piece_could_not_be_recognised() -> None:
         transcriber.voiced()
         await asyncio.sleep(1.0)
     assert shown and set(shown) == {"still here"}
+    await transcriber.close()
+
+
+async def streaming(stt: ScriptedStreamingStt) -> StreamingTranscriber:
+    transcriber = StreamingTranscriber(stt, timeout_s=3.0)
+    await transcriber.open()
+    transcriber.append(sound(0.5))
+    transcriber.voiced()
+    return transcriber
+
+
+BROKEN = GloveVoiceError("ERR_STT_CONNECTION", "The provider hung up.")
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before the final", "while it is waited for"])
+@pytest.mark.parametrize(
+    ("happens", "code"),
+    [
+        (lambda stt: stt.fail(BROKEN), "ERR_STT_CONNECTION"),
+        (lambda stt: stt.fail(GloveVoiceError("ERR_STT_AUTH", "No.")), "ERR_STT_AUTH"),
+        (lambda stt: stt.fail(OSError("reset")), "ERR_STT_CONNECTION"),
+        (lambda stt: stt.drop(), "ERR_STT_CONNECTION"),
+    ],
+    ids=["fault", "refused", "foreign fault", "closed"],
+)
+async def test_a_lost_recogniser_is_not_waited_for(
+    happens: Callable[[ScriptedStreamingStt], None], code: str, before: bool
+) -> None:
+    stt = ScriptedStreamingStt()
+    transcriber = await streaming(stt)
+    began = now()
+    if before:
+        happens(stt)
+    else:
+        asyncio.get_running_loop().call_later(0.1, happens, stt)
+    for _ in range(2):
+        with pytest.raises(GloveVoiceError) as lost:
+            await transcriber.final()
+        assert lost.value.code == code
+    assert now() - began == pytest.approx(0.0 if before else 0.1)
+    await transcriber.close()
+
+
+async def test_what_a_lost_recogniser_has_understood_is_taken_at_once() -> None:
+    stt = ScriptedStreamingStt()
+    transcriber = await streaming(stt)
+    stt.partial("Turn on the")
+    stt.drop()
+    assert [(await transcriber.final()).text for _ in range(2)] == ["Turn on the"] * 2
+    assert now() == pytest.approx(0.0)
+    await transcriber.close()
+
+
+async def test_after_a_fault_that_it_got_over_its_final_is_waited_for() -> None:
+    stt = ScriptedStreamingStt(["Turn on the light."])
+    transcriber = await streaming(stt)
+    stt.fail(BROKEN)
+    stt.partial("Turn on")
+    assert (await transcriber.final()).text == "Turn on the light."
     await transcriber.close()
