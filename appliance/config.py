@@ -211,6 +211,11 @@ class LogConfig(Section):
         default="warning", description="Least severe level shown."
     )
     format: Literal["text", "json"] = Field(default="text", description="text for people, json for collectors.")
+    events: str = Field(
+        default="",
+        description="File to which glove run appends what happens in every room, as JSON lines with what was said; "
+        "empty for none.",
+    )
 
 
 class GloveConfig(BaseSettings):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from collections.abc import Callable
 from typing import IO, Any
@@ -14,6 +13,7 @@ from appliance import exits
 from appliance.alerts import Alerts
 from appliance.build import Session, load_parts
 from appliance.config import GloveConfig
+from appliance.event_log import EventLog
 from appliance.streams import STREAM, standard_input, standard_output
 from appliance.talk import TalkOptions
 from audio.events import VoiceEvent
@@ -27,24 +27,6 @@ TAIL_S = 0.3
 
 LONGEST_TAIL_S = 120.0
 """Longest time that a conversation may go on after its input has ended."""
-
-
-class EventLog:
-    """Writes voice events as JSON lines, each as it happens."""
-
-    def __init__(self, stream: IO[str]) -> None:
-        self._stream = stream
-        self.broken = False
-
-    def write(self, event: VoiceEvent) -> None:
-        """Append one event. A full disk ends the log, not the conversation; ``broken`` tells."""
-        if self.broken:
-            return
-        try:
-            self._stream.write(json.dumps(event.to_json(), ensure_ascii=False, default=str) + "\n")
-            self._stream.flush()
-        except OSError:
-            self.broken = True
 
 
 def run_talk(options: TalkOptions, config: GloveConfig) -> int:

@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -20,6 +21,7 @@ from agents.base.scope import Scope
 from appliance.alerts import Alerts
 from appliance.build import Parts, Session, load_parts
 from appliance.control import ControlServer
+from appliance.event_log import append_to
 from appliance.notify import ServiceNotifier
 from appliance.rooms import LONGEST_NOTICE, Rooms
 from appliance.stalls import StallWatch
@@ -52,6 +54,9 @@ class Daemon:
         say: prints a line for people.
         parts: makes the parts.
 
+    Raises:
+        ConfigError: the file of ``log.events`` cannot be written.
+
     Attributes:
         parts: the models; None until they are loaded.
         rooms: the sessions that live.
@@ -69,7 +74,8 @@ class Daemon:
         parts: Callable[[GloveConfig], Awaitable[Parts]] = load_parts,
     ) -> None:
         self.config = config
-        self.rooms = Rooms()
+        self._events = append_to(Path(config.log.events)) if config.log.events else None
+        self.rooms = Rooms(self._events.write_of if self._events is not None else None)
         self._say = say
         self._told: dict[str, str] = {}
         self.facts: dict[str, Any] = {}
@@ -173,6 +179,8 @@ class Daemon:
         if self._parts is not None:
             await self._parts.close()
         await self._control.close()
+        if self._events is not None:
+            self._events.close()
 
     async def _keep_house(self) -> None:
         told = ""

@@ -13,7 +13,7 @@ from agents.base.emitter import Emitter
 from agents.base.errors import GloveError
 from agents.base.scope import Scope
 from appliance.build import Session
-from audio.events import AgentSpeechStopped, UserTurn
+from audio.events import AgentSpeechStopped, UserTurn, VoiceEvent
 
 log = structlog.get_logger(__name__)
 
@@ -31,7 +31,7 @@ class Living:
 
     name: str
     session: Session
-    off: Callable[[], None]
+    off: Callable[[], object]
 
 
 @dataclass
@@ -46,12 +46,16 @@ class Notice:
 class Rooms:
     """Knows the sessions that live; as an ``Announcer`` it speaks in the room last used, else on the device.
 
+    Args:
+        on_event: called with the name of a room and each event there.
+
     Attributes:
         events: passes on the ``UserTurn`` of every room.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, on_event: Callable[[str, VoiceEvent], None] | None = None) -> None:
         self.events = Emitter()
+        self._on_event = on_event
         self._living: list[Living] = []
         self._changed = asyncio.Event()
         self._notices: asyncio.Queue[Notice] = asyncio.Queue(MOST_NOTICES)
@@ -78,8 +82,10 @@ class Rooms:
     def enter(self, name: str, session: Session) -> None:
         """A session is there; it leaves by itself when it is closed."""
         session.on_close = lambda: self.leave(session)
-        off = session.voice.events.on(UserTurn, lambda turn: self._heard(session, turn))
-        entry = Living(name, session, off)
+        off = [session.voice.events.on(UserTurn, lambda turn: self._heard(session, turn))]
+        if (on_event := self._on_event) is not None:
+            off.append(session.voice.events.on(VoiceEvent, lambda event: on_event(name, event)))
+        entry = Living(name, session, lambda: [undo() for undo in off])
         # The device is what remains when nothing was used; anything else was opened by somebody just now.
         self._living.insert(0 if name == DEVICE else len(self._living), entry)
         self._changed.set()

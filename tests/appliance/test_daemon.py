@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from agents.base.errors import GloveError
+from agents.base.errors import ConfigError, GloveError
 from agents.stores.sqlite import list_conversations
 from appliance.alerts import REPEAT_S
 from appliance.daemon import Daemon
+from appliance.instance import Instance
 from appliance.rooms import MOST_NOTICES
 from appliance.transcripts import transcript
 from audio.io.base import RoomHealth
@@ -47,6 +49,23 @@ async def test_nobody_used_a_room_so_the_device_speaks_first_where_it_can_be_hea
         home.daemon.rooms.notify("It is raining.")
         await asyncio.sleep(10)
         assert (device.heard, page.heard) == (["The washing is done."], ["It is raining."])
+
+
+async def test_what_happens_in_every_room_is_appended_to_a_file_when_that_is_wanted(tmp_path: Path) -> None:
+    log = tmp_path / "events.jsonl"
+    for name in ("device", "page"):
+        async with house(tmp_path, simulated(log={"events": str(log)})) as home:
+            await (await home.enter(name)).say(f"what is two plus {len(name)}")
+    lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    told = [(line["room"], line["heard"]) for line in lines if line["type"] == "agent_speech_stopped"]
+    assert told == [("device", "That is 8."), ("page", "That is 6.")]
+    assert all(line["at"].endswith("+00:00") and line["t"] >= 0 for line in lines)
+    assert log.stat().st_mode & 0o077 == 0
+
+
+def test_a_file_for_events_that_cannot_be_written_is_named_at_once(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"missing/events\.jsonl cannot be written: No such file"):
+        Daemon(simulated(log={"events": str(tmp_path / "missing" / "events.jsonl")}), Instance(tmp_path / "run"), {})
 
 
 async def test_a_message_waits_for_a_polite_moment_and_is_part_of_the_conversation(tmp_path: Path) -> None:
