@@ -224,7 +224,8 @@ class Supervisor:
     def _worth_restarting(self, lane: Lane) -> bool:
         others = [other for other in self.lanes if other is not lane and other.stream is not None]
         if not others:
-            return True
+            # One restart serves both directions, and each has a look after it.
+            return self.backend.changed() or clock.now() - self._restarted_at > self.times.poll_cap_s / 2
         if self.plumbing.sounding():
             return False
         return self.backend.changed() or clock.now() - self._restarted_at > self.times.blind_s
