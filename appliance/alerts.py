@@ -72,7 +72,8 @@ class Alerts:
             self._due.clear()
             while ringing := self._timers.ringing():
                 for timer in ringing:
-                    await self._ring(timer)
+                    if timer in self._timers.ringing():  # not silenced while another one rang
+                        await self._ring(timer)
                 await asyncio.sleep(REPEAT_S)
 
     async def _ring(self, timer: TimerDue) -> None:

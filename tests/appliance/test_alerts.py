@@ -57,6 +57,18 @@ async def test_it_rings_again_until_dismissed() -> None:
     await timers.close()
 
 
+async def test_what_was_silenced_while_another_one_rang_is_not_said() -> None:
+    voice, timers, alerts = await started()
+    await timers.set_timer(10, "tea")
+    await timers.set_timer(10, "egg")
+    await asyncio.sleep(10.5)
+    timers.dismiss()  # "stop", during the first of the two
+    await asyncio.sleep(5)
+    assert voice.said == ["Your tea timer is ringing."]
+    await alerts.close()
+    await timers.close()
+
+
 async def test_it_speaks_the_language_of_the_last_turn() -> None:
     voice, timers, alerts = await started()
     voice.events.emit(UserTurn(0.0, "Stell einen Timer", "de"))
