@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import secrets
 from collections.abc import Iterable, Mapping
 from ipaddress import ip_address
@@ -15,6 +16,8 @@ from urllib.parse import urlsplit
 
 COOKIE = "glove_room"
 TOKEN_BYTES = 24
+HOST = re.compile(r"([\w.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?", re.ASCII | re.IGNORECASE)
+"""A name or an address, perhaps with a port, and nothing that would mean something in a header or an address."""
 
 
 def new_token() -> str:
@@ -44,7 +47,7 @@ class Access:
 
     def knows(self, token: str) -> bool:
         """Whether ``token`` is the token of this start; takes the same time for every wrong one."""
-        return hmac.compare_digest(token.encode(), self._token)
+        return hmac.compare_digest(token.encode(errors="replace"), self._token)
 
     def admitted(self, cookies: Mapping[str, str], authorization: str | None) -> bool:
         """Whether a request carries the cookie, or the token itself as ``Bearer`` (programs)."""
@@ -73,7 +76,7 @@ class Access:
 
 
 def _host_name(host: str | None) -> str | None:
-    if not host or "@" in host or "/" in host:
+    if not host or not HOST.fullmatch(host):
         return None
     try:
         name = urlsplit(f"//{host}").hostname

@@ -26,6 +26,10 @@ TOKEN = "a-token-that-is-long-enough"
         ("0.0.0.0", False),
         ("evil.example:80@localhost", False),
         ("[::1", False),
+        ("localhost; script-src *", False),
+        ("localhost?x", False),
+        ("localhost#x", False),
+        ("localhost:x", False),
         ("", False),
         (None, False),
     ],
@@ -60,6 +64,7 @@ def test_the_cookie_or_the_token_admits_and_nothing_else() -> None:
     for cookies, header in [({}, None), ({COOKIE: TOKEN}, None), ({COOKIE: ""}, "Bearer "), ({}, f"Basic {TOKEN}")]:
         assert not access.admitted(cookies, header)
     assert not access.admitted({COOKIE: "ü"}, "Bearer ü")
+    assert not access.knows("\ud800")
     assert TOKEN not in access.cookie
 
 
