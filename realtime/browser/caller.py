@@ -10,6 +10,7 @@ from typing import Protocol
 import structlog
 
 from agents.base import clock
+from agents.base.errors import GloveError
 from agents.base.scope import Scope
 from realtime.browser.lead_player import Order
 from realtime.browser.limits import TokenBucket
@@ -129,6 +130,11 @@ class Caller:
             self.end(Close.TOO_MUCH, "the messages are not being read")
         except OSError as fault:
             log.debug("a caller has gone", error=str(fault))
+        except Exception:
+            # Whoever is not told anything any more must not be left to wait.
+            log.exception("a message could not be sent")
+            self._waiting.clear()
+            self.end(Close.FAULT, "a message could not be sent")
 
     # -- from the caller
 
@@ -170,7 +176,11 @@ class Caller:
         except BadMessage as fault:
             await self._fault(Close.NOT_JSON, "ERR_BAD_MESSAGE", f"A message was not understood ({fault}).")
             return
-        await self._on_message(message)
+        try:
+            await self._on_message(message)
+        except GloveError as fault:
+            log.warning("what a caller asked for failed", code=fault.code, error=fault.message)
+            self.post({"t": "error", "code": fault.code, "message": str(fault)})
 
     async def _fault(self, code: Close, name: str, text: str) -> None:
         self._faults += 1

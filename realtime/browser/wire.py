@@ -30,8 +30,8 @@ VALUE_LIMIT = 16_000
 
 
 def encode(message: Message) -> str:
-    """One line of JSON; values that JSON does not know become text."""
-    return json.dumps(message, ensure_ascii=False, default=str)
+    """One line of JSON; values that JSON does not know become text, halves of characters become question marks."""
+    return json.dumps(message, ensure_ascii=False, default=str).encode(errors="replace").decode()
 
 
 @dataclass(frozen=True)

@@ -339,7 +339,41 @@ async def test_timers_are_shown_and_can_be_dropped_and_silenced() -> None:
         assert timers.running() == [] and timers.ringing() == []
 
 
+async def test_a_timer_that_cannot_be_dropped_for_good_is_an_error_and_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def full(_: str) -> bool:
+        raise GloveError("ERR_STORE_FULL", "There is no room left.")
+
+    async with House(["Hello."]) as house:
+        caller = await house.call()
+        monkeypatch.setattr(house.session.mind.timers, "cancel", full)
+        caller.say({"t": "timer_cancel", "id": "timer_1"})
+        await until(lambda: caller.of("error"))
+        assert caller.of("error")[0]["code"] == "ERR_STORE_FULL"
+        caller.say({"t": "say", "text": "are you there"})
+        await until(lambda: caller.of("speech_end"))
+
+
 # -- bad input
+
+
+async def test_half_a_character_in_what_was_said_before_keeps_nobody_out() -> None:
+    async with House(["Hello."]) as house:
+        house.agent.past = (("user", "caf\ud800"),)
+        history = (await house.call()).of("ready")[0]["history"]
+        assert history == [{"who": "user", "text": "caf?"}]
+
+
+async def test_a_caller_who_cannot_be_told_anything_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with House(["Hello."]) as house:
+        caller = await house.call()
+
+        async def broken(_: str | bytes) -> None:
+            raise ValueError("no message")
+
+        monkeypatch.setattr(caller, "send", broken)
+        caller.say({"t": "say", "text": "hello"})
+        await until(lambda: caller.closed)
+        assert caller.closed is not None and caller.closed[0] == 1011
 
 
 @pytest.mark.parametrize(("rubbish", "code"), [(b"\x01", 1003), ("{", 1007), ('{"t":"?"}', 1007)])
