@@ -123,13 +123,17 @@ def ask(request: Mapping[str, Any], folder: Path | None = None, *, timeout_s: fl
 
     Raises:
         GloveError: ``ERR_NOT_RUNNING`` when no daemon runs; what the daemon answered when it refused.
+        InputError: ``ERR_CONTROL_REQUEST``: the request is longer than a daemon reads.
     """
+    line = json.dumps(dict(request), ensure_ascii=False).encode(errors="replace") + b"\n"
+    if len(line) > LONGEST_LINE:
+        raise InputError("ERR_CONTROL_REQUEST", f"That is too long: at most {LONGEST_LINE // 1024} KiB are possible.")
     path = (folder or runtime_folder()) / SOCKET
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC) as caller:
         caller.settimeout(timeout_s)
         try:
             caller.connect(str(path))
-            caller.sendall(json.dumps(dict(request), ensure_ascii=False).encode() + b"\n")
+            caller.sendall(line)
             with caller.makefile("rb") as stream:
                 line = stream.readline(LONGEST_LINE)
         except (FileNotFoundError, ConnectionRefusedError) as fault:
@@ -155,7 +159,7 @@ def ask(request: Mapping[str, Any], folder: Path | None = None, *, timeout_s: fl
 def _request(line: bytes) -> dict[str, Any]:
     try:
         value = json.loads(line)
-    except ValueError as fault:
+    except (ValueError, RecursionError) as fault:
         raise InputError("ERR_CONTROL_REQUEST", "A request is one JSON object on one line.", None, fault) from fault
     if not isinstance(value, dict):
         raise InputError("ERR_CONTROL_REQUEST", "A request is one JSON object on one line.")

@@ -23,7 +23,7 @@ from appliance.build import Parts, Session, load_parts
 from appliance.control import ControlServer
 from appliance.event_log import append_to
 from appliance.notify import ServiceNotifier
-from appliance.rooms import LONGEST_NOTICE, Rooms
+from appliance.rooms import LONGEST_NOTICE, Rooms, speakable
 from appliance.stalls import StallWatch
 
 if TYPE_CHECKING:
@@ -263,11 +263,11 @@ class Daemon:
 
     async def _on_notify(self, request: Mapping[str, Any]) -> dict[str, Any]:
         text = request.get("text")
-        if not isinstance(text, str) or not text.strip():
+        if not isinstance(text, str) or not speakable(text):
             raise InputError("ERR_NOTICE", "There is nothing to say.")
         if len(text) > LONGEST_NOTICE:
             raise InputError("ERR_NOTICE", f"A message has at most {LONGEST_NOTICE} characters.")
-        return {"room": self.rooms.notify(text.strip(), urgent=request.get("urgent") is True)}
+        return {"room": self.rooms.notify(text, urgent=request.get("urgent") is True)}
 
     async def _on_ptt(self, request: Mapping[str, Any]) -> dict[str, Any]:
         from appliance.push_to_talk import press

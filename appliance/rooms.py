@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from unicodedata import category
 
 import structlog
 
@@ -122,7 +123,7 @@ class Rooms:
             GloveError: ``ERR_NOTICES_FULL``.
         """
         try:
-            self._notices.put_nowait(Notice(" ".join(text.split()), urgent))
+            self._notices.put_nowait(Notice(speakable(text), urgent))
         except asyncio.QueueFull as fault:
             raise GloveError(
                 "ERR_NOTICES_FULL", f"{MOST_NOTICES} messages wait to be spoken already.", "Try again later.", fault
@@ -174,6 +175,11 @@ class Rooms:
             self._living.remove(entry)
             self._living.append(entry)
         self.events.emit(turn)
+
+
+def speakable(text: str) -> str:
+    """``text`` without what is no text: control characters, and halves of characters that no file could keep."""
+    return " ".join("".join(" " if category(each) in ("Cc", "Cs") else each for each in text).split())
 
 
 def can_be_heard(session: Session) -> bool:

@@ -72,12 +72,23 @@ async def test_rubbish_does_not_hurt_the_next_caller(folder: Path, rubbish: byte
         writer.write(rubbish)
         writer.write_eof()
         answer = await reader.read()
-        assert answer == b"" or json.loads(answer)["ok"] is False
+        assert answer == b"" or json.loads(answer)["kind"] == "input"
     except ConnectionError:
         pass  # hung up in the middle of too much
     finally:
         writer.close()
     assert (await asyncio.to_thread(ask, {"do": "echo"}, folder))["ok"]
+    await control.close()
+
+
+@pytest.mark.realtime
+async def test_what_a_shell_cannot_spell_or_nobody_would_listen_to_is_no_crash(folder: Path) -> None:
+    control = server(folder)
+    await control.open()
+    answer = await asyncio.to_thread(ask, {"do": "echo", "text": "caf\udcff"}, folder)
+    assert answer["echo"]["text"] == "caf?"
+    with pytest.raises(InputError, match="too long"):
+        await asyncio.to_thread(ask, {"do": "echo", "text": "x" * 100_000}, folder)
     await control.close()
 
 

@@ -80,6 +80,14 @@ async def test_a_message_waits_for_a_polite_moment_and_is_part_of_the_conversati
         assert await device.say("repeat that") == "Somebody is at the door."
 
 
+async def test_a_message_is_spoken_and_kept_without_what_is_no_text(tmp_path: Path) -> None:
+    async with house(tmp_path, simulated()) as home:
+        device = await home.enter("device")
+        home.daemon.rooms.notify("Somebody\x1b is\x00 at\ud800 the\ndoor.")
+        await asyncio.sleep(10)
+        assert device.heard == ["Somebody is at the door."]
+
+
 async def test_too_many_messages_are_refused(tmp_path: Path) -> None:
     async with house(tmp_path, simulated()) as home:
         for number in range(MOST_NOTICES):
