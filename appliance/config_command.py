@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def app() -> typer.Typer:
     """The command and its subcommands."""
-    group = typer.Typer(help="Show or check the configuration in force.")
+    group = typer.Typer(help="Show or check the configuration in force.", add_completion=False)
     group.command("show")(show)
     group.command("check")(check)
     return group

@@ -13,7 +13,7 @@ from appliance.options import ConfigOption, settings
 
 def app() -> typer.Typer:
     """The command."""
-    command = typer.Typer()
+    command = typer.Typer(add_completion=False)
     command.command()(conversations)
     return command
 

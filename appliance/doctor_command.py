@@ -16,7 +16,7 @@ WARNINGS = 3
 
 def app() -> typer.Typer:
     """The command."""
-    command = typer.Typer()
+    command = typer.Typer(add_completion=False)
     command.command()(doctor)
     return command
 

@@ -29,7 +29,7 @@ class Passage:
 
 def app() -> typer.Typer:
     """The command."""
-    command = typer.Typer()
+    command = typer.Typer(add_completion=False)
     command.command()(listen)
     return command
 

@@ -9,7 +9,7 @@ import typer
 
 def app() -> typer.Typer:
     """The command."""
-    command = typer.Typer()
+    command = typer.Typer(add_completion=False)
     command.command()(notify)
     return command
 

@@ -11,7 +11,7 @@ Action = Literal["down", "up", "toggle", "cancel"]
 
 def app() -> typer.Typer:
     """The command."""
-    command = typer.Typer()
+    command = typer.Typer(add_completion=False)
     command.command()(ptt)
     return command
 

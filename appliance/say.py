@@ -29,7 +29,7 @@ Take = Callable[["Pcm", int], None]
 
 def app() -> typer.Typer:
     """The command."""
-    command = typer.Typer()
+    command = typer.Typer(add_completion=False)
     command.command()(say)
     return command
 

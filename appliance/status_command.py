@@ -10,7 +10,7 @@ import typer
 
 def app() -> typer.Typer:
     """The command."""
-    command = typer.Typer()
+    command = typer.Typer(add_completion=False)
     command.command()(status)
     return command
 

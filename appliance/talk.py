@@ -45,7 +45,7 @@ class TalkOptions:
 
 def app() -> typer.Typer:
     """The command."""
-    command = typer.Typer()
+    command = typer.Typer(add_completion=False)
     command.command()(talk)
     return command
 

@@ -29,6 +29,6 @@ def app() -> typer.Typer:
     """The command."""
     import typer
 
-    command = typer.Typer()
+    command = typer.Typer(add_completion=False)
     command.command()(print_version)
     return command

@@ -26,7 +26,7 @@ _PIPE_COLUMNS = 160
 
 def app() -> typer.Typer:
     """The command and its subcommands."""
-    group = typer.Typer(help="List, fetch and verify the model weights.")
+    group = typer.Typer(help="List, fetch and verify the model weights.", add_completion=False)
     group.command("list")(list_entries)
     group.command("pull")(pull)
     group.command("verify")(verify)

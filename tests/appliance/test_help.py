@@ -30,6 +30,7 @@ def test_every_command_explains_itself(name: str, glove: Glove) -> None:
     ended = glove(name, "--help")
     assert ended.code == 0
     assert f"glove {name}" in ended.out
+    assert "completion" not in ended.out
 
 
 @pytest.mark.parametrize("argument", ["--help", "--version"])
