@@ -80,7 +80,10 @@ async def attending(daemon: Daemon) -> Attending | None:
 
 
 def _told(config: GloveConfig, health: RoomHealth) -> str:
-    return f"Device: {listening(config)}" if health.state == "ok" else f"Device: {health.reason}"
+    if health.state == "ok":
+        return f"Device: {listening(config)}"
+    alone = " The page works without." if health.state == "down" and config.page.enabled else ""
+    return f"Device: {health.reason}{alone}"
 
 
 def listening(config: GloveConfig) -> str:

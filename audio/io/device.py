@@ -265,8 +265,8 @@ class DeviceRoom(AudioIO):
             return
         first, self._told = self._told == ("", ""), told
         state, reason = told
-        if state != "ok" or not first:
-            log.warning("the device room has changed", state=state, reason=reason)
+        # How it begins is no change: who opened the room tells it.
+        (log.info if first else log.warning)("the device room has changed", state=state, reason=reason)
         if self.on_health is not None:
             self.on_health(self.health)
 
