@@ -22,7 +22,7 @@ Levels = npt.NDArray[np.float64]
 
 def app() -> typer.Typer:
     """The command."""
-    command = typer.Typer()
+    command = typer.Typer(add_completion=False)
     command.command()(plot)
     return command
 
@@ -80,7 +80,7 @@ def _library() -> Any:
         import matplotlib
     except ImportError as fault:
         raise ConfigError(
-            "ERR_PLOT_PACKAGE", "Drawing needs matplotlib.", "pip install 'glove-appliance[plot]'", fault
+            "ERR_PLOT_PACKAGE", "Drawing needs matplotlib.", "scripts/setup --dev installs it.", fault
         ) from fault
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
