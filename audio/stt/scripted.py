@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 
+import numpy as np
+
 from agents.base.errors import GloveVoiceError
 from audio.pcm import Pcm
 from audio.stt.base import SegmentStt, StreamingStt, SttClosed, SttFault, SttFinal, SttPartial, Transcript
@@ -21,8 +23,8 @@ class ScriptedSegmentStt(SegmentStt):
         language: reported with each text.
         repeat_last: whether the last text answers all further utterances.
 
-    ``calls`` records the number of samples of each call. Calls that hear the same utterance again (the audio has grown
-    since the last call and ``next_utterance`` was not called) get the same text.
+    A call whose audio is that of the call before, and more, hears the same utterance again and gets the same text. One
+    utterance more than the script holds is an ``AssertionError``. ``calls`` records the number of samples of each call.
     """
 
     def __init__(
@@ -37,36 +39,45 @@ class ScriptedSegmentStt(SegmentStt):
         self._latency_s = latency_s
         self._language = language
         self._repeat_last = repeat_last
-        self._index = 0
+        self._begun = 0
+        self._heard: Pcm | None = None
         self.cost_s = latency_s
         self.calls: list[int] = []
-
-    def next_utterance(self) -> None:
-        """The utterance answered last is over; the next call gets the next text."""
-        self._index += 1
 
     @property
     def unused(self) -> int:
         """How many scripted texts were never asked for."""
-        return 0 if callable(self._script) else max(0, len(self._script) - self._index - 1)
+        return 0 if callable(self._script) else max(0, len(self._script) - self._begun)
 
     def transcribe(self, pcm: Pcm, language: str | None = None) -> Transcript:
         """See ``SegmentStt``; without the latency."""
         self.calls.append(int(pcm.size))
         if callable(self._script):
             return Transcript(self._script(pcm), language or self._language)
-        index = min(self._index, len(self._script) - 1) if self._repeat_last else self._index
-        if index >= len(self._script):
+        if self._heard is None or not _continues(pcm, self._heard):
+            self._begun += 1
+        self._heard = pcm
+        index = self._begun - 1
+        if index >= len(self._script) and not (self._repeat_last and self._script):
             raise AssertionError("the recogniser was asked for more utterances than its script holds")
-        step = self._script[index]
+        step = self._script[min(index, len(self._script) - 1)]
         if isinstance(step, GloveVoiceError):
             raise step
         return Transcript(step, language or self._language)
 
     async def recognise(self, pcm: Pcm, language: str | None = None, executor: Executor | None = None) -> Transcript:
         """See ``SegmentStt``: waits the latency on the loop's clock."""
-        await asyncio.sleep(self._latency_s)
-        return self.transcribe(pcm, language)
+        try:
+            return self.transcribe(pcm, language)
+        finally:
+            await asyncio.sleep(self._latency_s)
+
+
+def _continues(pcm: Pcm, before: Pcm) -> bool:
+    """Whether ``pcm`` is ``before``, without the silence that was put behind that, and more."""
+    sounding = np.flatnonzero(before)
+    size = int(sounding[-1]) + 1 if sounding.size else 0
+    return pcm.size > before.size and np.array_equal(pcm[:size], before[:size])
 
 
 class ScriptedStreamingStt(StreamingStt):

@@ -158,8 +158,10 @@ class Session:
         await self.voice.start()
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, fault: object, *_: object) -> None:
         await self.voice.stop()
+        if fault is None and isinstance(self.stt, ScriptedSegmentStt):
+            assert self.stt.unused == 0
 
     async def say(self, text: str, seconds: float = 1.0) -> None:
         """Speak, and return when the last sample was captured."""
