@@ -89,11 +89,6 @@ class RoomAgent:
         """The record of the conversation that goes on, or None between two."""
         return self._glove.store if self._glove is not None else None
 
-    @property
-    def idle_for_s(self) -> float:
-        """Seconds since the last turn ended; 0 while one runs."""
-        return 0.0 if self._busy else now() - self._used
-
     async def history(self, turns: int = 20) -> list[tuple[str, str]]:
         """The last ``turns`` exchanges of the conversation that goes on: (``user`` or ``agent``, text)."""
         async with self._lock:

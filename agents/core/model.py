@@ -15,21 +15,19 @@ Notify = Callable[[AgentEvent], Awaitable[None]]
 
 @dataclass(frozen=True)
 class Sentences:
-    """Sentence templates that call a tool, in one language, in hassil's notation.
+    """Sentence templates that call a tool when one matches a whole utterance; one language, in hassil's notation.
 
     Attributes:
         language: BCP-47 primary tag, for example ``en`` or ``de``.
         templates: for example ``("set [a] timer for {minutes} minute[s]",)``; slots name arguments of the tool.
         lists: slot name → text values, or a range ``(low, high)`` for numbers (digits and words both match).
         arguments: fixed arguments added to every match.
-        requires_complete: whether the whole utterance must match (always true today; kept explicit for tools).
     """
 
     language: str
     templates: tuple[str, ...]
     lists: dict[str, tuple[str, ...] | tuple[int, int] | dict[str, Any]] = field(default_factory=dict[str, Any])
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])
-    requires_complete: bool = True
 
 
 @dataclass(frozen=True)

@@ -70,11 +70,6 @@ def _specs(tools: Iterable[ToolSpec | Tool[Any]]) -> list[ToolSpec]:
     return [tool.spec() if isinstance(tool, Tool) else tool for tool in tools]
 
 
-def matches_intent(text: str, tools: Iterable[ToolSpec | Tool[Any]], language: str | None = None) -> bool:
-    """Whether ``text``, as it stands, is a complete command that one of ``tools`` understands by its sentences."""
-    return bool(_shared.get(_specs(tools)).match(text, language))
-
-
 class IntentFirst:
     """A model adapter that answers known sentences itself and hands everything else to ``inner``, untouched.
 

@@ -12,7 +12,6 @@ from typing import Literal, TypeAlias
 
 import structlog
 
-from agents.base.errors import ConfigError
 from agents.base.weights import WeightsStore
 
 log = structlog.get_logger(__name__)
@@ -75,7 +74,6 @@ class SttProfile:
 def choose_profile(
     store: WeightsStore,
     *,
-    forced: str | None = None,
     machine: Machine | None = None,
     measure: Callable[[WeightsStore], float] | None = None,
 ) -> SttProfile:
@@ -85,16 +83,12 @@ def choose_profile(
 
     Args:
         store: where the weights are; tiny.en is fetched if it has to be measured.
-        forced: ``tiny.en`` or ``base`` (or an id of weights) from the configuration; nothing is measured then.
         machine: the machine to decide for; this one when None.
         measure: returns seconds of one tiny.en call on a 3 s utterance; really measured when None.
 
     Raises:
-        ConfigError: ``ERR_CONFIG_STT_PROFILE`` for an unknown ``forced``.
         GloveError: from the store, when tiny.en is needed and cannot be had.
     """
-    if forced is not None:
-        return _forced(forced)
     machine = machine or this_machine()
     file = store.root / _FILE
     if (known := _read(file, machine)) is not None:
@@ -109,15 +103,6 @@ def this_machine() -> Machine:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     memory_mb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 1_000_000
     return Machine(_cpu_name(), cores, memory_mb)
-
-
-def _forced(name: str) -> SttProfile:
-    for model_id in (TINY, BASE):
-        if name in (model_id, model_id.removeprefix("whisper-")):
-            return SttProfile(model_id, "set in the configuration")
-    raise ConfigError(
-        "ERR_CONFIG_STT_PROFILE", f"There is no speech profile {name!r}.", "Use 'tiny.en', 'base', or leave it out."
-    )
 
 
 def _decide(store: WeightsStore, machine: Machine, measure: Callable[[WeightsStore], float]) -> SttProfile:

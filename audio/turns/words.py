@@ -41,11 +41,6 @@ def _is_unspaced(char: str) -> bool:
     return 0x3040 <= code <= 0x30FF or 0x3400 <= code <= 0x9FFF or 0xF900 <= code <= 0xFAFF
 
 
-def same_words(a: str, b: str) -> bool:
-    """Whether two texts say the same."""
-    return words(a) == words(b)
-
-
 def is_backchannel(text: str, language: str = "en") -> bool:
     """Whether ``text`` is only a listener's sign of life ("mhm", "yeah, okay"), at most three words long."""
     said = words(text)

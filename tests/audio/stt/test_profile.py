@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from agents.base.errors import ConfigError
 from agents.base.weights import WeightsStore
 from audio.stt.profile import BASE, TINY, Machine, choose_profile, this_machine
 from audio.stt.whisper import WhisperStt
@@ -66,15 +65,6 @@ def test_a_broken_memory_is_measured_anew(tmp_path: Path, content: str) -> None:
     watch = Stopwatch(0.08)
     assert choose_profile(WeightsStore(tmp_path, ["cache"]), machine=BOARD, measure=watch).model_id == BASE
     assert watch.asked == 1
-
-
-def test_the_configuration_decides_without_measuring(tmp_path: Path) -> None:
-    store, watch = WeightsStore(tmp_path, ["cache"]), Stopwatch(9.0)
-    assert choose_profile(store, forced="base", measure=watch).model_id == BASE
-    assert choose_profile(store, forced="whisper-tiny.en", measure=watch).model_id == TINY
-    assert watch.asked == 0
-    with pytest.raises(ConfigError, match="large"):
-        choose_profile(store, forced="large")
 
 
 def test_a_place_that_cannot_be_written_is_no_reason_not_to_start(tmp_path: Path) -> None:
