@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import wave
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,7 +40,14 @@ def plot(
     return 0
 
 
-def draw(events: Path, out: Path, sound: Path | None = None, start_s: float = 0.0, end_s: float | None = None) -> None:
+def draw(
+    events: Path,
+    out: Path,
+    sound: Path | None = None,
+    start_s: float = 0.0,
+    end_s: float | None = None,
+    spans: Sequence[tuple[float, float, str]] = (),
+) -> None:
     """Write the picture.
 
     Args:
@@ -48,6 +56,7 @@ def draw(events: Path, out: Path, sound: Path | None = None, start_s: float = 0.
         sound: stereo recording (left the user), or None for the events alone.
         start_s: first second.
         end_s: last second; to the end when None.
+        spans: (from, to, name) of what else shall be shown.
 
     Raises:
         InputError: a file cannot be used.
@@ -65,6 +74,9 @@ def draw(events: Path, out: Path, sound: Path | None = None, start_s: float = 0.
     for line in lines:
         if start_s <= line["t"] <= end_s:
             _mark(upper, lower, line)
+    for first, last, name in spans:
+        upper.axvspan(first, last, color=PAUSE, alpha=0.2, linewidth=0)
+        upper.text(first, -0.95, f" {name}", fontsize=8, color=PAUSE, clip_on=True)
     lower.set_xlim(start_s, end_s)
     lower.set_xlabel("seconds")
     try:

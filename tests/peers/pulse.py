@@ -131,18 +131,22 @@ class Pulse:
 
     # -- sound
 
-    def say(self, pcm: Pcm, rate_hz: int) -> subprocess.Popen[bytes]:
-        """Speak into the microphone; returns at once."""
+    def say(self, pcm: Pcm, rate_hz: int, sink: str = "micfeed") -> subprocess.Popen[bytes]:
+        """Speak into the microphone (or another sink); returns at once."""
         path = self.folder / "said.raw"
         path.write_bytes(pcm.astype("<i2").tobytes())
-        command = ["pacat", "-d", "micfeed", "--raw", "--format=s16le", "--channels=1", f"--rate={rate_hz}"]
+        command = ["pacat", "-d", sink, "--raw", "--format=s16le", "--channels=1", f"--rate={rate_hz}"]
         child = self._spawn([*command, "--latency-msec=150", str(path)])
         self._children.append(child)
         return child
 
     def record_speaker(self, path: Path) -> subprocess.Popen[bytes]:
         """Record what the speaker plays as s16le, mono, 48 kHz, until the returned process is ended."""
-        command = ["parec", "-d", "spk.monitor", "--raw", "--format=s16le", "--channels=1", f"--rate={RATE_HZ}"]
+        return self.record_sink("spk", path)
+
+    def record_sink(self, sink: str, path: Path) -> subprocess.Popen[bytes]:
+        """Record what is played into ``sink``, likewise."""
+        command = ["parec", "-d", f"{sink}.monitor", "--raw", "--format=s16le", "--channels=1", f"--rate={RATE_HZ}"]
         with path.open("wb") as out:
             return self._spawn([*command, "--latency-msec=10"], out)
 
