@@ -129,7 +129,7 @@ class BrowserRoom:
         caller, self._caller = self._caller, None
         if caller is not None:
             if self._stay is not None:
-                self._stay.room.detach(caller)
+                _part(self._stay, caller)
             await caller.close(Close.REPLACED, "replaced by a new connection")
 
     async def _enter(self, socket: Socket) -> Caller | None:
@@ -159,7 +159,7 @@ class BrowserRoom:
         self._caller = None
         stay = self._stay
         if stay is not None and not self._closed:
-            stay.room.detach(caller)
+            _part(stay, caller)
             self._waiting = self._scope.spawn(self._await_return(stay), "wait for the caller")
 
     def _stop_waiting(self) -> None:
@@ -259,6 +259,12 @@ class BrowserRoom:
             "timers": timers_message(session.mind.timers),
             "state": stay.follower.state(),
         }
+
+
+def _part(stay: _Stay, caller: Caller) -> None:
+    """``caller`` is gone, and so is the hand on the talk button, which nobody else could let go of."""
+    stay.room.detach(caller)
+    stay.session.voice.ptt_cancel()
 
 
 async def _refuse(socket: Socket, fault: GloveError) -> None:

@@ -192,6 +192,21 @@ async def test_the_talk_button_sends_all_that_was_said_before_it_was_let_go() ->
         assert len(caller.of("utterance")) == 1
 
 
+@pytest.mark.parametrize("replaced", [True, False])
+async def test_a_talk_button_that_is_held_by_nobody_any_more_is_let_go(replaced: bool) -> None:
+    async with House(["Sure."]) as house:
+        caller = await house.call()
+        caller.say({"t": "ptt", "phase": "down"})
+        await until(lambda: house.session.voice.ptt_held)
+        if not replaced:
+            caller.hang_up()
+            await until(lambda: house.room.state is State.WAITING)
+        await house.call()
+        assert not house.session.voice.ptt_held
+        await asyncio.sleep(2)
+        assert house.session.voice.settled, "so timers and messages may be spoken"
+
+
 async def test_a_second_caller_takes_the_place_of_the_first() -> None:
     async with House(["Hello."]) as house:
         first = await house.call()
