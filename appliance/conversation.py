@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
-from collections.abc import Callable
-from typing import IO, Any
+from collections.abc import Callable, Generator
+from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
 
 from agents.base import clock
-from agents.base.errors import GloveError
+from agents.base.errors import GloveError, InputError
 from appliance import exits
 from appliance.alerts import Alerts
 from appliance.build import Session, load_parts
@@ -33,7 +35,7 @@ def run_talk(options: TalkOptions, config: GloveConfig) -> int:
     """Hold the conversation. Returns the exit code.
 
     Raises:
-        InputError: the recording cannot be used.
+        InputError: the recording cannot be used, or a file cannot be written.
         GloveError: something failed on the way; what was recorded up to then is kept.
     """
     if options.pace == "fast":
@@ -43,28 +45,22 @@ def run_talk(options: TalkOptions, config: GloveConfig) -> int:
 
 async def talk(options: TalkOptions, config: GloveConfig) -> int:
     """``run_talk`` inside a loop."""
-    room = PumpRoom(_source(options), _sink(options))
-    room.input_open = not options.say
-    log, close_log = _event_log(options)
-    try:
+    async with AsyncExitStack() as living:
+        room = PumpRoom(_source(options), _sink(options))
+        living.push_async_callback(room.close)
+        room.input_open = not options.say
+        log = living.enter_context(_event_log(options))
         # Nothing can ring once the file has ended.
         parts = await load_parts(config, lasting_timers=False)
-        try:
-            session = await parts.session(room)
-            session.voice.events.on(VoiceEvent, log.write)
-            alerts = Alerts(session.voice, parts.mind.timers, parts.language)
-            try:
-                await session.start()
-                alerts.start()
-                await _converse(options, session, room, pushed=config.turns.mode == "manual")
-            finally:
-                await alerts.close()
-                await session.close()
-        finally:
-            await parts.close()
-    finally:
-        await room.close()
-        close_log()
+        living.push_async_callback(parts.close)
+        session = await parts.session(room)
+        living.push_async_callback(session.close)
+        session.voice.events.on(VoiceEvent, log.write)
+        alerts = Alerts(session.voice, parts.mind.timers, parts.language)
+        living.push_async_callback(alerts.close)
+        await session.start()
+        alerts.start()
+        await _converse(options, session, room, pushed=config.turns.mode == "manual")
     if room.failed is not None and room.failed.code != "ERR_PIPE_CLOSED":
         raise room.failed
     if log.broken:
@@ -118,19 +114,16 @@ def _sink(options: TalkOptions) -> Sink:
     return StereoSink(options.out, options.source if again else None)
 
 
-def _event_log(options: TalkOptions) -> tuple[EventLog, Callable[[], Any]]:
-    if options.events is not None:
+@contextmanager
+def _event_log(options: TalkOptions) -> Generator[EventLog]:
+    path = options.events
+    if path is None and options.live:
+        yield EventLog(sys.stderr)
+        return
+    try:
         # Half a character (a command line may hold one) becomes a JSON escape instead of costing the whole event.
-        stream = options.events.open("w", encoding="utf-8", errors="backslashreplace")
-        return EventLog(stream), stream.close
-    if options.live:
-        return EventLog(sys.stderr), lambda: None
-    stream = open_nowhere()
-    return EventLog(stream), stream.close
-
-
-def open_nowhere() -> IO[str]:
-    """A text stream that keeps nothing."""
-    import os
-
-    return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123 - closed by the caller
+        stream = (path or Path(os.devnull)).open("w", encoding="utf-8", errors="backslashreplace")
+    except OSError as fault:
+        raise InputError("ERR_OUTPUT", f"--events: {path} cannot be written: {fault.strerror}.", cause=fault) from fault
+    with stream:
+        yield EventLog(stream)

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from agents.base.errors import InputError
+from appliance.config import GloveConfig
+from appliance.conversation import run_talk
 from appliance.streams import STREAM
 from appliance.talk import TalkOptions, validated
 from tests.appliance.conftest import Ended
@@ -56,6 +58,14 @@ def test_no_file_serves_twice(other: dict[str, Path], question: Path) -> None:
     with pytest.raises(InputError, match="name the same file"):
         validated(TalkOptions(question, **other))
     assert question.read_bytes() == b"RIFF"
+
+
+def test_events_that_cannot_be_written_leave_nothing_open(tmp_path: Path) -> None:
+    options = TalkOptions(None, Path("out.wav"), tmp_path / "vanished" / "events.jsonl", "fast", ("hello",))
+    with pytest.raises(InputError, match=r"--events: .*vanished"):
+        run_talk(options, GloveConfig())
+    with wave.open("out.wav") as recording:
+        assert recording.getnframes() == 0
 
 
 def test_a_link_to_the_input_is_the_input(question: Path) -> None:
