@@ -60,6 +60,7 @@ def help_page() -> str:
         "Options:",
         *(f"  {left:<{width}}  {right}" for left, right in OPTIONS),
         "",
-        "Exit codes: 0 done, 2 unusable input or configuration, 1 any other fault.",
+        "Exit codes: 0 done, 2 unusable input or configuration, 1 any other fault,",
+        "3 from doctor when something works with restrictions.",
     ]
     return "\n".join(lines)

@@ -29,7 +29,8 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
     for room in answer["rooms"]:
         health = room["health"]
         state = health["state"] + (f" ({health['reason']})" if health["reason"] else "")
-        lines.append(f"{room['name']}: {room['mode']}, {state}, {room['conversation'] or 'no conversation'}")
+        doing = state if health["state"] == "down" else f"{room['mode']}, {state}"
+        lines.append(f"{room['name']}: {doing}, {room['conversation'] or 'no conversation'}")
         if room["store"] != "ok":
             lines.append(f"{room['name']}: {room['store']}")
     if answer.get("page"):
