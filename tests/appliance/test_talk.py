@@ -16,6 +16,7 @@ from appliance.config import GloveConfig
 from appliance.conversation import run_talk
 from appliance.streams import STREAM
 from appliance.talk import TalkOptions, validated
+from audio.io.pump import PumpRoom
 from tests.appliance.conftest import Ended
 
 Glove = Callable[..., Ended]
@@ -60,12 +61,19 @@ def test_no_file_serves_twice(other: dict[str, Path], question: Path) -> None:
     assert question.read_bytes() == b"RIFF"
 
 
-def test_events_that_cannot_be_written_leave_nothing_open(tmp_path: Path) -> None:
+def test_events_that_cannot_be_written_leave_no_room_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[PumpRoom] = []
+    close = PumpRoom.close
+
+    async def closing(room: PumpRoom) -> None:
+        closed.append(room)
+        await close(room)
+
+    monkeypatch.setattr(PumpRoom, "close", closing)
     options = TalkOptions(None, Path("out.wav"), tmp_path / "vanished" / "events.jsonl", "fast", ("hello",))
     with pytest.raises(InputError, match=r"--events: .*vanished"):
         run_talk(options, GloveConfig())
-    with wave.open("out.wav") as recording:
-        assert recording.getnframes() == 0
+    assert len(closed) == 1
 
 
 def test_a_link_to_the_input_is_the_input(question: Path) -> None:
