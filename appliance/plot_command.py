@@ -16,6 +16,8 @@ from agents.base.errors import ConfigError, InputError
 
 USER, AGENT, EDGE, PAUSE, CUT = "#2a6f97", "#c05621", "#444444", "darkgoldenrod", "crimson"
 LONGEST_TEXT = 60
+LETTER = 0.0057
+"""Width of a letter as a share of the picture."""
 
 Levels = npt.NDArray[np.float64]
 """Peak level of each 10 ms, 0…1, shape (n,)."""
@@ -71,9 +73,10 @@ def draw(
     figure, (upper, lower) = plt.subplots(2, 1, figsize=(11, 4.6), sharex=True, layout="constrained")
     _wave(upper, left, USER, "user")
     _wave(lower, right, AGENT, "appliance")
+    marks = _Marks(upper, lower, end_s - start_s)
     for line in lines:
         if start_s <= line["t"] <= end_s:
-            _mark(upper, lower, line)
+            marks.add(line)
     for first, last, name in spans:
         upper.axvspan(first, last, color=PAUSE, alpha=0.2, linewidth=0)
         upper.text(first, -0.95, f" {name}", fontsize=8, color=PAUSE, clip_on=True)
@@ -134,24 +137,53 @@ def _wave(axes: Any, levels: Levels, color: str, name: str) -> None:
     axes.spines[["top", "right", "left"]].set_visible(False)
 
 
-def _mark(upper: Any, lower: Any, line: dict[str, Any]) -> None:
-    at = line["t"]
-    match line["type"]:
-        case "user_turn":
-            upper.axvline(at, color=EDGE, linewidth=0.8)
-            upper.text(at, 1.2, f" {_short(line['text'])}", fontsize=8, va="top", clip_on=True)
-        case "agent_speech_started" | "agent_speech_stopped":
-            lower.axvline(at, color=EDGE, linewidth=0.8)
-            if heard := line.get("heard"):
-                lower.text(at, 1.2, f"{_short(heard)} ", fontsize=8, va="top", ha="right", clip_on=True)
-        case "interrupted":
-            lower.axvline(at, color=CUT, linewidth=1.2)
-            lower.text(at, -0.95, " cut", fontsize=8, color=CUT, clip_on=True)
-        case "playback_paused":
-            lower.axvline(at, color=PAUSE, linewidth=1.0, linestyle=":")
-            lower.text(at, -0.95, "paused ", fontsize=8, color=PAUSE, ha="right", clip_on=True)
-        case _:
-            return
+class _Marks:
+    """Draws events: what the user said where it was committed, what was heard of a reply where that began."""
+
+    def __init__(self, upper: Any, lower: Any, span_s: float) -> None:
+        self._upper = upper
+        self._lower = lower
+        self._started: float | None = None
+        self._user, self._agent = _Rows(upper, span_s), _Rows(lower, span_s)
+
+    def add(self, line: dict[str, Any]) -> None:
+        """Draw one event; those without a picture are ignored."""
+        at = line["t"]
+        match line["type"]:
+            case "user_turn":
+                self._upper.axvline(at, color=EDGE, linewidth=0.8)
+                self._user.write(at, line["text"])
+            case "agent_speech_started":
+                self._started = at
+                self._lower.axvline(at, color=EDGE, linewidth=0.8)
+            case "agent_speech_stopped":
+                self._lower.axvline(at, color=EDGE, linewidth=0.8, linestyle=":")
+                if self._started is not None and line.get("heard"):
+                    self._agent.write(self._started, line["heard"])
+                self._started = None
+            case "interrupted":
+                self._lower.axvline(at, color=CUT, linewidth=1.2)
+                self._lower.text(at, -0.95, " cut", fontsize=8, color=CUT, clip_on=True)
+            case "playback_paused":
+                self._lower.axvline(at, color=PAUSE, linewidth=1.0, linestyle=":")
+                self._lower.text(at, -0.95, "paused ", fontsize=8, color=PAUSE, ha="right", clip_on=True)
+            case _:
+                return
+
+
+class _Rows:
+    """Texts in a few rows, so that neighbours do not cover each other."""
+
+    def __init__(self, axes: Any, span_s: float) -> None:
+        self._axes = axes
+        self._letter_s = span_s * LETTER
+        self._free_from = [float("-inf")] * 4
+
+    def write(self, at: float, text: str) -> None:
+        """Write ``text`` to the right of ``at`` in the first row that is free there."""
+        row = min(range(len(self._free_from)), key=lambda row: (max(at, self._free_from[row]), row))
+        self._free_from[row] = at + self._letter_s * (len(_short(text)) + 2)
+        self._axes.text(at, 1.22 - 0.18 * row, f" {_short(text)}", fontsize=8, va="top", clip_on=True)
 
 
 def _short(text: str) -> str:
