@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from agents.base.clock import blocking_sleep, perf_counter
+from agents.base.clock import blocking_sleep, perf_counter, wall
 from appliance.plot_command import draw
 from audio.pcm import Pcm
 from audio.tts.hibari import RATE_HZ, HibariVoice
@@ -155,14 +155,14 @@ class Scene:
         """Lose the microphone in the middle of a sentence, find it again, ask again."""
         sentence = CALL + "What is nine times nine, and what is ten times ten?"
         self.room.play(sentence, self.voices[sentence], PERSON_RATE_HZ, wait=False)
-        begun = self.room.said[-1].start
         blocking_sleep(2.0)
+        gone = wall().timestamp()
         self.room.unplug()
         self._expect(lambda: self.room.health() == "degraded", "it noticed that the microphone is gone")
         blocking_sleep(6.0)
         self.room.plug_in()
+        self.marks.append((gone, wall().timestamp(), "no microphone"))
         self._expect(lambda: self.room.health() == "ok", "it found the microphone again", 30.0)
-        self.marks.append((begun + 2.0, begun + 8.5, "no microphone"))
         blocking_sleep(2.0)
         self.ask(Question("What is nine times nine?", "81"))
 
