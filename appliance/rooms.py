@@ -60,6 +60,7 @@ class Rooms:
         self._living: list[Living] = []
         self._changed = asyncio.Event()
         self._notices: asyncio.Queue[Notice] = asyncio.Queue(MOST_NOTICES)
+        self._next: Notice | None = None
         self._scope = Scope("rooms")
 
     def start(self) -> None:
@@ -78,7 +79,7 @@ class Rooms:
     @property
     def waiting(self) -> int:
         """Notices that were not spoken yet."""
-        return self._notices.qsize()
+        return self._notices.qsize() + (self._next is not None)
 
     def enter(self, name: str, session: Session) -> None:
         """A session is there; it leaves by itself when it is closed."""
@@ -142,12 +143,13 @@ class Rooms:
 
     async def _speak_notices(self) -> None:
         while True:
-            notice = await self._notices.get()
+            self._next = notice = await self._notices.get()
             while not await self._spoken(notice):
                 if notice.attempts >= MOST_ATTEMPTS:
                     log.error("a message could not be spoken", attempts=notice.attempts)
                     break
                 await asyncio.sleep(2.0)
+            self._next = None
 
     async def _spoken(self, notice: Notice) -> bool:
         session = await self._somewhere()

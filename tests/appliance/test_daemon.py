@@ -40,7 +40,7 @@ async def test_nobody_used_a_room_so_the_device_speaks_first_where_it_can_be_hea
     async with house(tmp_path, simulated()) as home:
         home.daemon.rooms.notify("The washing is done.", urgent=True)
         await asyncio.sleep(20)
-        assert home.daemon.rooms.waiting == 0  # taken, but there is nowhere to say it
+        assert home.daemon.rooms.waiting == 1  # there is nowhere to say it
         device = await home.enter("device")
         await asyncio.sleep(10)
         assert device.heard == ["The washing is done."]
