@@ -177,9 +177,6 @@ class _Socket:
             raise ConnectionError("the caller has gone") from fault
 
 
-# -- files and headers
-
-
 def _static(asset: Asset) -> Callable[[Request], Response]:
     return lambda _: _file(asset)
 
@@ -234,9 +231,6 @@ def _protection(host: str) -> list[tuple[bytes, bytes]]:
         (b"cross-origin-resource-policy", b"same-origin"),
         (b"permissions-policy", b"microphone=(self), camera=(), geolocation=()"),
     ]
-
-
-# -- the server
 
 
 class _Server(uvicorn.Server):

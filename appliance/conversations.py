@@ -97,8 +97,6 @@ class RoomAgent:
             store = (await self._open()).store
         return said(await store.get_visible_messages())[-2 * turns :]
 
-    # -- what a voice session asks for
-
     async def process_request(
         self, request: str, abort: AbortToken | None = None, *, language: str | None = None, heard_reports: bool = False
     ) -> Message:
@@ -147,8 +145,6 @@ class RoomAgent:
         finally:
             self._busy -= 1
 
-    # -- what happens by itself
-
     def notify_user_activity(self) -> None:
         """The user speaks right now."""
         self._used = now()
@@ -183,8 +179,6 @@ class RoomAgent:
             self._busy -= 1
             self._used = now()
 
-    # -- idle moments
-
     async def rest(self) -> None:
         """Use an idle moment: end a conversation that is over, or summarise one that has grown long."""
         if self._busy or self._glove is None:
@@ -211,8 +205,6 @@ class RoomAgent:
                 glove, self._glove = self._glove, None
                 await glove.close()
                 await glove.store.close()
-
-    # -- one conversation
 
     async def _open(self) -> Glove:
         if self._glove is None:

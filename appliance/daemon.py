@@ -23,7 +23,7 @@ from appliance.build import Parts, Session, load_parts
 from appliance.control import ControlServer
 from appliance.event_log import append_to
 from appliance.notify import ServiceNotifier
-from appliance.rooms import LONGEST_NOTICE, Rooms, speakable
+from appliance.rooms import LONGEST_NOTICE, Rooms
 from appliance.stalls import StallWatch
 
 if TYPE_CHECKING:
@@ -143,8 +143,6 @@ class Daemon:
         claimed, self._greeted = self.config.conversation.greeting and not self._greeted, True
         return claimed
 
-    # -- life
-
     async def _loaded(self) -> bool:
         """Load the parts; False when the daemon was stopped meanwhile."""
         loading = asyncio.ensure_future(self._load(self.config))
@@ -221,8 +219,6 @@ class Daemon:
             moving = moving and now() - since < FROZEN_S
         return moving
 
-    # -- what it tells
-
     def summary(self) -> str:
         """One line for people: which rooms there are and how they are."""
         rooms = [f"{entry.name}: {_health(entry.session)}" for entry in self.rooms.living]
@@ -253,8 +249,6 @@ class Daemon:
             **self.facts,
         }
 
-    # -- what it is asked for
-
     def _handlers(self) -> dict[str, Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]]:
         return {"status": self._on_status, "notify": self._on_notify, "ptt": self._on_ptt}
 
@@ -263,7 +257,7 @@ class Daemon:
 
     async def _on_notify(self, request: Mapping[str, Any]) -> dict[str, Any]:
         text = request.get("text")
-        if not isinstance(text, str) or not speakable(text):
+        if not isinstance(text, str) or not any(map(str.isalnum, text)):
             raise InputError("ERR_NOTICE", "There is nothing to say.")
         if len(text) > LONGEST_NOTICE:
             raise InputError("ERR_NOTICE", f"A message has at most {LONGEST_NOTICE} characters.")

@@ -197,8 +197,6 @@ class Answering:
             await asyncio.wait([self._turn], timeout=2.0)
         await self._scope.close()
 
-    # -- one turn
-
     def _begin(self, language: str) -> Reply:
         self.cut()
         self._drained.clear()
@@ -308,8 +306,6 @@ class Answering:
             self._host.emit(ToolUsed(self._io.time_s, event.name, event.input))
         else:
             self._host.emit(ToolFinished(self._io.time_s, event.tool_name, event.result.status))
-
-    # -- the player
 
     def follow_player(self) -> None:
         """Be told by the player on this loop, with the time of the call; its sink may call from an audio thread."""

@@ -113,8 +113,6 @@ class Listening:
         if self._attention is not None:
             self._attention.close()
 
-    # -- what is known
-
     @property
     def muted(self) -> bool:
         """Whether the microphone is ignored."""
@@ -150,8 +148,6 @@ class Listening:
     def hearing(self) -> Hearing:
         """What speech may do now (``EarHost``)."""
         return Hearing.EVERYTHING if self._attention is None else self._attention.hearing
-
-    # -- commands
 
     def frame(self, frame: Pcm, sample: int) -> None:
         """One frame of the microphone."""
@@ -193,8 +189,6 @@ class Listening:
         """The talk key was pressed by mistake."""
         self._key.cancel()
 
-    # -- what happens in the session
-
     def speech(self) -> None:
         """Speech is established."""
         if self._attention is not None:
@@ -222,8 +216,6 @@ class Listening:
         if self._attention is not None:
             self._attention.settle(self._io.output_latency_s)
 
-    # -- the talk key (``TalkHost``)
-
     def talk_open(self) -> bool:
         """Begin to record what is said while the key is held."""
         if self._mute is Mute.USER:
@@ -244,8 +236,6 @@ class Listening:
         """The key was pressed by mistake."""
         self._engine.forget()
         self._host.discarded("cancelled")
-
-    # -- the ear (``EarHost``)
 
     def agent_sounds(self) -> bool:
         """Whether a reply or an announcement can be heard."""
@@ -269,8 +259,6 @@ class Listening:
 
     def _is_stop(self, text: str) -> bool:
         return is_stop(text, self._phrases)
-
-    # -- attention
 
     def _moved(self, before: Attention, state: Attention) -> None:
         self._host.emit(AttentionChanged(self._io.time_s, state.value))

@@ -126,8 +126,6 @@ class Reply:
         self._scope = Scope("reply")
         self._speaking = self._scope.spawn(self._speak_parts(), "speak")
 
-    # -- the agent's side
-
     async def record(self, event: AgentEvent) -> None:
         """Take one event of the agent (the ``Subscriber`` contract)."""
         self.alive()
@@ -201,8 +199,6 @@ class Reply:
         part.sentences.put_nowait(None)
         part.closed = True
 
-    # -- the ear's side
-
     @property
     def audible(self) -> bool:
         """Whether any words of the reply were queued as sound."""
@@ -244,8 +240,6 @@ class Reply:
         """Drop what is not spoken yet; idempotent."""
         self.void = True
         await self._scope.close(timeout_s=2.0)
-
-    # -- speaking
 
     async def _speak_parts(self) -> None:
         while (part := await self._pending.get()) is not None:

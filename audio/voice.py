@@ -99,8 +99,6 @@ class GloveVoice:
         self._active_at = 0.0
         self._urgent = False
 
-    # -- life
-
     @property
     def current_mode(self) -> str:
         """``idle``, ``listening``, ``thinking`` or ``speaking``."""
@@ -185,8 +183,6 @@ class GloveVoice:
             await self._transcriber.close()
         self._engine = self._transcriber = self._answering = self._listening = None
         self._carried = ""
-
-    # -- commands
 
     def mute(self) -> None:
         """Ignore the microphone; speech in progress is dropped. The talk key does not speak through it."""
@@ -273,8 +269,6 @@ class GloveVoice:
             await self._moments.come(urgent=False)
             if self._answering is not None:
                 await self._answering.tell(turn, self._language)
-
-    # -- the user's side (``TurnHost``)
 
     def _on_frame(self, frame: Pcm, sample: int) -> None:
         if self._listening is not None and self.is_active:
@@ -363,8 +357,6 @@ class GloveVoice:
         self.emit(UserTurn(self._io.time_s, whole.text, whole.language))
         self._answering.answer(whole)
 
-    # -- what listening needs to know (``ListeningHost``)
-
     def agent_sounds(self) -> bool:
         """Whether a reply or an announcement can be heard."""
         return self._answering is not None and self._answering.sounding
@@ -378,8 +370,6 @@ class GloveVoice:
         """Sound played, sound recognised, the last sign of the agent."""
         sign = 0.0 if self._answering is None else self._answering.last_sign
         return self._io.player.played_total, 0.0 if self._transcriber is None else self._transcriber.seconds, sign
-
-    # -- the agent's side (``AnsweringHost``)
 
     def reply_began(self) -> None:
         """The agent prepares a reply."""

@@ -102,8 +102,6 @@ class Scene:
     missed: list[str] = field(default_factory=list[str])
     marks: list[tuple[float, float, str]] = field(default_factory=list[tuple[float, float, str]])
 
-    # -- what somebody does
-
     def ask(self, question: Question, *, called: bool = True) -> None:
         """Ask, wait for the answer, ask again if there is none."""
         asked = Asked(question, len(self.room.said), called)
@@ -171,8 +169,6 @@ class Scene:
         for sound in (cough(1), cough(2), knock(), hiss(4.0)):
             self.room.play("", sound, RATE_HZ)
             blocking_sleep(1.5)
-
-    # -- what somebody notices
 
     def _say(self, text: str) -> None:
         self.room.play(text, self.voices[text], PERSON_RATE_HZ)

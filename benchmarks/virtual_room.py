@@ -63,8 +63,6 @@ class VirtualRoom:
         self._events: list[Event] = []
         self._read = 0
 
-    # -- life
-
     def open(self) -> None:
         """Start everything, and wait until the appliance listens."""
         self._pulse.start()
@@ -118,8 +116,6 @@ class VirtualRoom:
             "GLOVE_LOG__EVENTS": str(self.events_path),
         }
 
-    # -- the devices
-
     def unplug(self) -> None:
         """Take the microphone away."""
         self._pulse.unplug()
@@ -138,8 +134,6 @@ class VirtualRoom:
         fixed = ("latency_msec=30", "sink_dont_move=true", "source_dont_move=true")
         self._pulse.pactl("load-module", "module-loopback", f"source={source}.monitor", f"sink={sink}", *fixed)
 
-    # -- the somebody
-
     def play(self, text: str, pcm: Pcm, rate_hz: int, *, wait: bool = True) -> None:
         """Let the somebody make a sound; ``text`` is what it means (empty for noise)."""
         start = wall().timestamp()
@@ -147,8 +141,6 @@ class VirtualRoom:
         self.said.append(Said(text, start, start + pcm.size / rate_hz + 0.2))
         if wait:
             process.wait(60)
-
-    # -- the appliance
 
     def ask(self, **request: Any) -> dict[str, Any]:
         """Send a request to the daemon, as the commands do."""
@@ -190,8 +182,6 @@ class VirtualRoom:
                 return False
             blocking_sleep(0.1)
         return True
-
-    # -- the recording
 
     def save(self, path: Path) -> float:
         """End the recorders and write both sides (left the somebody) at 16 kHz; the time of the first sample."""

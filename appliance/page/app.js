@@ -42,8 +42,6 @@ const connection = new Connection({
   },
 });
 
-// -- from the room
-
 function receive(message) {
   switch (message.t) {
     case "ready":
@@ -145,8 +143,6 @@ function done() {
   playback.endOf = null;
 }
 
-// -- the microphone
-
 async function openMicrophone() {
   try {
     await Promise.all([mic.open(), openSpeaker()]);
@@ -212,8 +208,6 @@ function setMuted(muted) {
 
 mic.onClosed = () => use("off");
 
-// -- what is seen
-
 function stateName() {
   if (state.link !== "open") return state.link;
   if (state.mode === "speaking") return state.paused ? "paused" : "speaking";
@@ -256,8 +250,6 @@ function notice(words) {
   $("notice").hidden = false;
   noticeTimer = setTimeout(() => ($("notice").hidden = true), NOTICE_MS);
 }
-
-// -- buttons and keys
 
 new TalkButton($("talk"), { toggle, down: press, up: () => release("up"), cancel });
 $("mute").addEventListener("click", () => setMuted(!microphone.muted));

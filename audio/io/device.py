@@ -110,8 +110,6 @@ class DeviceRoom(AudioIO):
         self._time_s = 0.0
         self._told = ("", "")
 
-    # -- life
-
     async def open(self, on_frame: OnFrame) -> None:
         """See ``AudioIO``. A missing device is no error: see ``health``.
 
@@ -191,8 +189,6 @@ class DeviceRoom(AudioIO):
         if self.on_failed is not None:
             self.on_failed(error)
 
-    # -- time and health
-
     @property
     def time_s(self) -> float:
         """Seconds on the room's media clock; never runs backwards. May be read from any thread."""
@@ -270,8 +266,6 @@ class DeviceRoom(AudioIO):
         if self.on_health is not None:
             self.on_health(self.health)
 
-    # -- between front end and session
-
     def _command_vad(self, command: Callable[[FrontEnd], None]) -> None:
         front = self._front
         if front is not None:
@@ -316,8 +310,6 @@ class DeviceRoom(AudioIO):
         while True:
             front.step()
             await asyncio.sleep(FRAME_MS / 1000)
-
-    # -- between sound system and front end (``Plumbing``)
 
     def connect(self, lane: Lane, ticket: int, device: DeviceInfo) -> SoundStream:
         """See ``audio.io.supervisor.Plumbing``."""

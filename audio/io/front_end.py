@@ -131,8 +131,6 @@ class FrontEnd:
         self.delay_s: deque[float] = deque(maxlen=1000)
         self.has_work = threading.Event()
 
-    # -- from other threads
-
     def captured(self, pcm: Pcm, rate_hz: int) -> None:
         """Samples of the microphone; called by the sound system."""
         self._ring.append(_Captured(pcm, rate_hz, self._now()))
@@ -184,8 +182,6 @@ class FrontEnd:
         except IndexError:  # the front end was faster
             return
         self.lost += old.pcm.size
-
-    # -- in the front end's own thread
 
     def step(self) -> None:
         """Process what was captured, or the silence in its place, and tell the loop."""

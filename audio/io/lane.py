@@ -115,8 +115,6 @@ class Lane:
         self._silence_is_normal = False
         self._silence_retry_s = 0.0
 
-    # -- the stream
-
     @property
     def stream(self) -> SoundStream | None:
         """The open stream."""
@@ -161,8 +159,6 @@ class Lane:
         """The stream with ``ticket`` is over."""
         if ticket == self._ticket:
             self._ended = True
-
-    # -- what can be said about it
 
     @property
     def state(self) -> LaneState:
@@ -221,8 +217,6 @@ class Lane:
         if self._life_at is None:
             return self._silence_retry_s > 0 and now - self._opened_at > self._silence_retry_s
         return now - self._life_at > self.limits.silent_s
-
-    # -- repairs
 
     def reopened_for_silence(self) -> None:
         """It is about to be opened anew because of zeros; as long as that does not help, ever more rarely."""

@@ -137,8 +137,6 @@ class Supervisor:
         for lane in self.lanes:
             await self._close(lane)
 
-    # -- one direction
-
     async def _tend(self, lane: Lane) -> None:
         state, search = lane.state, self._search[lane.direction]
         if state in (LaneState.OFF, LaneState.STARTING):
@@ -258,8 +256,6 @@ class Supervisor:
             f"The {what} stopped working {lane.down_s:.0f} s ago and nothing brings it back.",
             "Start the appliance again; if that does not help, unplug the device and plug it in.",
         )
-
-    # -- calls of the sound system
 
     async def _close(self, lane: Lane) -> None:
         stream = lane.detach()

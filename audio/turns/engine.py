@@ -80,8 +80,6 @@ class TurnEngine:
         transcriber.on_partial = self._partial
         transcriber.on_unasked = self._unasked
 
-    # -- what comes in
-
     @property
     def settled(self) -> bool:
         """Whether nothing of the user is being heard, recognised or waited for."""
@@ -156,8 +154,6 @@ class TurnEngine:
         """Stop; idempotent. The transcriber and the detector belong to the owner."""
         self.forget()
         await self._scope.close()
-
-    # -- voice activity
 
     def _on_vad(self, event: VadEvent) -> None:
         match event:
@@ -259,8 +255,6 @@ class TurnEngine:
         self.host.user_stopped(last_voice / CAPTURE_RATE_HZ)
         self._decide_after()
 
-    # -- the decision
-
     def _decide_after(self, *, established: float | None = None, now: bool = False) -> None:
         """Have the utterance recognised and judged. ``established``: loop time from which the hold counts."""
         self._sequence += 1
@@ -342,8 +336,6 @@ class TurnEngine:
         if self._hold is not None:
             self._hold.cancel()
             self._hold = None
-
-    # -- partials and limits
 
     def _partial(self, text: str, language: str) -> None:
         if self.phase is Phase.QUIET and self.vad is not None:

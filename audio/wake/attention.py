@@ -137,8 +137,6 @@ class AttentionMachine:
             case _:
                 return Hearing.EVERYTHING
 
-    # -- what happens
-
     def wake(self) -> None:
         """The wake phrase was heard: listen, for a whole window from now."""
         if self.state is Attention.ENGAGED:
@@ -196,8 +194,6 @@ class AttentionMachine:
         self._deadline = self._settling = None
         self._urgent = self._answered = False
         self.state = Attention.AWAKE if self.settings.mode == "open" else Attention.ASLEEP
-
-    # -- moves
 
     def _engage(self) -> None:
         self._answered = False

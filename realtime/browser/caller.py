@@ -89,8 +89,6 @@ class Caller:
         self._sound_left = TokenBucket(SOUND_BYTES_PER_S, SOUND_BURST_BYTES, clock.now)
         self._messages_left = TokenBucket(MESSAGES_PER_S, MESSAGES_BURST, clock.now)
 
-    # -- to the caller
-
     def post(self, message: Message) -> None:
         """Send ``message`` after what waits already."""
         self._put(encode(message))
@@ -135,8 +133,6 @@ class Caller:
             log.exception("a message could not be sent")
             self._waiting.clear()
             self.end(Close.FAULT, "a message could not be sent")
-
-    # -- from the caller
 
     async def run(self) -> None:
         """Serve the connection until it ends."""
@@ -188,8 +184,6 @@ class Caller:
             await self.close(code, "too many messages that make no sense")
         else:
             self.post({"t": "error", "code": name, "message": text})
-
-    # -- the end
 
     def end(self, code: int, reason: str) -> None:
         """``close`` for callers that cannot wait."""

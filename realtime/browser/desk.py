@@ -122,8 +122,6 @@ class BrowserRoom:
             await self._end_stay(Close.GOING_AWAY, "the room is closing")
         await self._scope.close()
 
-    # -- callers
-
     async def _replace(self) -> None:
         self._stop_waiting()
         caller, self._caller = self._caller, None
@@ -182,8 +180,6 @@ class BrowserRoom:
     def _post(self, message: Message) -> None:
         if self._caller is not None:
             self._caller.post(message)
-
-    # -- the session
 
     async def _ensure_stay(self) -> _Stay:
         if self._stay is not None and self._stay.session.voice.is_active:

@@ -76,8 +76,6 @@ class LeadPlayer(Player):
         """Samples that were sent and not heard yet."""
         return self._in_flight
 
-    # -- the listener
-
     def attach(self) -> None:
         """Somebody listens from now on. What an earlier listener had was heard."""
         self.attached = True
@@ -105,8 +103,6 @@ class LeadPlayer(Player):
         """The listener says that the reply of ``generation`` was heard to its end."""
         if generation == self._generation and self._queued == 0:
             self._pass(self._in_flight)
-
-    # -- the session's side
 
     def finish(self, generation: int) -> int:
         """See ``Player``; the listener is told when the last sample was sent."""
@@ -140,8 +136,6 @@ class LeadPlayer(Player):
         if self._paused:
             super().resume()
             self._on_order(Order.RESUME)
-
-    # -- the pump
 
     def pull(self, samples: int) -> Pcm:
         """``samples`` samples of time pass. Returns the sound to send now."""

@@ -153,8 +153,6 @@ class Follower:
         if isinstance(event, STATE_EVENTS):
             self._post(self.state())
 
-    # -- the agent's words
-
     def _agent_text(self, text: str) -> None:
         if not self._text and not text.strip():
             return

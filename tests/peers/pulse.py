@@ -59,8 +59,6 @@ class Pulse:
         text += pcm("vmic", "vmic", MICROPHONE) + pcm("vspk", "spk", SPEAKER) + pcm("pipemic", "pipemic", "Pipe Mic")
         (self.folder / "asound.conf").write_text(text)
 
-    # -- life
-
     def start(self) -> None:
         """Start the server, and what keeps its sinks awake: an idle one renders in blocks of up to two seconds."""
         command = ["pulseaudio", "-n", "--daemonize=no", "--exit-idle-time=-1", "--use-pid-file=no"]
@@ -99,8 +97,6 @@ class Pulse:
         """End everything."""
         self.kill(signal.SIGKILL)
 
-    # -- the devices
-
     def unplug(self) -> None:
         """Take the microphone away; the speaker stays."""
         for module in self._modules("vmic") + self._modules("sink_name=micfeed"):
@@ -129,8 +125,6 @@ class Pulse:
         finally:
             self.pactl("unload-module", module, check=False)
 
-    # -- sound
-
     def say(self, pcm: Pcm, rate_hz: int, sink: str = "micfeed") -> subprocess.Popen[bytes]:
         """Speak into the microphone (or another sink); returns at once."""
         path = self.folder / "said.raw"
@@ -149,8 +143,6 @@ class Pulse:
         command = ["parec", "-d", f"{sink}.monitor", "--raw", "--format=s16le", "--channels=1", f"--rate={RATE_HZ}"]
         with path.open("wb") as out:
             return self._spawn([*command, "--latency-msec=10"], out)
-
-    # -- the server's own tools
 
     def pactl(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[bytes]:
         """Run ``pactl``."""

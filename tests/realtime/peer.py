@@ -52,8 +52,6 @@ class MemorySocket:
             self.closed = (code, reason)
             self._inbox.put_nowait(None)
 
-    # -- what the caller does
-
     def say(self, data: str | bytes | dict[str, Any]) -> None:
         self._inbox.put_nowait(json.dumps(data) if isinstance(data, dict) else data)
 

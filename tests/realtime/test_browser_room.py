@@ -295,9 +295,6 @@ async def test_a_session_that_cannot_be_opened_is_explained() -> None:
     await room.close()
 
 
-# -- cards, questions, timers
-
-
 async def test_a_question_is_shown_and_its_answer_reaches_the_tool() -> None:
     async def run(_: NoArgs, context: ToolContext) -> ToolResultData:
         answer = await context.display.push_and_wait("generic", {"title": "Which?", "options": ["red", "blue"]})
@@ -366,9 +363,6 @@ async def test_a_timer_that_cannot_be_dropped_for_good_is_an_error_and_no_end(mo
         assert caller.of("error")[0]["code"] == "ERR_STORE_FULL"
         caller.say({"t": "say", "text": "are you there"})
         await until(lambda: caller.of("speech_end"))
-
-
-# -- bad input
 
 
 async def test_half_a_character_in_what_was_said_before_keeps_nobody_out() -> None:
