@@ -88,13 +88,18 @@ def _told(config: GloveConfig, health: RoomHealth) -> str:
 
 def listening(config: GloveConfig) -> str:
     """What makes the microphone count, for people."""
-    match config.wake.mode:
+    match _mode(config):
         case "open":
             return "always listening"
         case "ptt":
             return "listening while glove ptt is down"
         case _:
             return f'listening after "{wake_words(config)}"'
+
+
+def _mode(config: GloveConfig) -> str:
+    """``wake.mode``, which does not count where turns are committed by hand: then only the talk button makes one."""
+    return "ptt" if config.turns.mode == "manual" else config.wake.mode
 
 
 def wake_words(config: GloveConfig) -> str:
@@ -105,7 +110,7 @@ def wake_words(config: GloveConfig) -> str:
 def greeting(config: GloveConfig) -> str:
     """What is said once the microphone listens."""
     language = config.speech.default_language
-    if config.wake.mode == "ptt":
+    if _mode(config) == "ptt":
         return pick(language, en="I am ready.", de="Ich bin bereit.")
     # Not the wake word itself: nobody wants a device that calls itself.
     return pick(language, en="I am listening.", de="Ich höre zu.")
