@@ -108,7 +108,7 @@ class Lane:
         self._stream: SoundStream | None = None
         self._ticket = 0
         self._ended = False
-        self._opened_at = 0.0
+        self._opened_at = self._now()
         self._called_at: float | None = None
         self._life_at: float | None = None
         self._live_until = now()
