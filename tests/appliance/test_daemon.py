@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from agents.base.errors import ConfigError, GloveError
+from agents.base.errors import ConfigError, GloveError, InputError
 from agents.stores.sqlite import list_conversations
 from appliance.alerts import REPEAT_S
+from appliance.build import Parts
+from appliance.config import GloveConfig
+from appliance.control import ask
 from appliance.daemon import Daemon
-from appliance.instance import Instance
+from appliance.instance import SOCKET, Instance, ready_folder
 from appliance.rooms import MOST_NOTICES
 from appliance.transcripts import transcript
 from audio.io.base import RoomHealth
@@ -86,6 +89,26 @@ async def test_a_message_is_spoken_and_kept_without_what_is_no_text(tmp_path: Pa
         home.daemon.rooms.notify("Somebody\x1b is\x00 at\ud800 the\ndoor.")
         await asyncio.sleep(10)
         assert device.heard == ["Somebody is at the door."]
+
+
+@pytest.mark.realtime
+@pytest.mark.parametrize("text", ["", " ", "\x00", "\ud800", "🙂 …"])
+async def test_a_message_without_words_is_refused(tmp_path: Path, text: str) -> None:
+    folder = ready_folder(tmp_path / "run")
+    daemon = Daemon(simulated(), Instance(folder), {}, parts=no_parts)
+    running = asyncio.ensure_future(daemon.run())
+    while not (folder / SOCKET).exists():
+        await asyncio.sleep(0.01)
+    with pytest.raises(InputError, match="nothing to say"):
+        await asyncio.to_thread(ask, {"do": "notify", "text": text}, folder)
+    daemon.stop()
+    await running
+
+
+async def no_parts(_: GloveConfig) -> Parts:
+    """Load for ever."""
+    await asyncio.sleep(3600)
+    raise AssertionError
 
 
 async def test_too_many_messages_are_refused(tmp_path: Path) -> None:
