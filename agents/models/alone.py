@@ -87,13 +87,23 @@ def _outcomes(messages: Sequence[Message], language: str) -> list[str]:
     return []
 
 
-def _excuse(request: PromptRequest) -> list[str]:
+def answered(request: PromptRequest, mark: str) -> int:
+    """How many answers of the conversation carry ``mark``."""
+    return sum(1 for message in request.messages if (message.provider_options or {}).get(mark))
+
+
+def abilities(request: PromptRequest, language: str) -> str:
+    """What the tools can do without a model, as one phrase; empty if there are none."""
     from agents.everyday.skills import enumerate_skills
 
+    return enumerate_skills((tool.name for tool in request.tools if tool.sentences), language)
+
+
+def _excuse(request: PromptRequest) -> list[str]:
     primary = (request.language or "en").split("-")[0].lower()
     language = primary if primary in _CAN else "en"
-    earlier = sum(1 for message in request.messages if (message.provider_options or {}).get(MARK))
+    earlier = answered(request, MARK)
     variants = _NEEDS_MODEL[language]
     excuse = variants[earlier % len(variants)]
-    can = "" if earlier else enumerate_skills((tool.name for tool in request.tools if tool.sentences), language)
+    can = "" if earlier else abilities(request, language)
     return [excuse, _CAN[language].format(skills=can)] if can else [excuse]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from agents.base.abort import AbortToken
 from agents.core.messages import ModelResult
 from agents.core.model import Notify, PromptRequest
-from agents.models.alone import TOLD, asked, known, say
+from agents.models.alone import TOLD, abilities, answered, asked, known, say
 
 _MARK = "honest"
 
@@ -82,14 +82,12 @@ class HonestModel:
 
 
 def _sentences(request: PromptRequest) -> list[str]:
-    from agents.everyday.skills import enumerate_skills
-
     primary = (request.language or "en").split("-")[0].lower()
     language = primary if primary in _FULL else "en"
-    earlier = sum(1 for message in request.messages if (message.provider_options or {}).get(_MARK))
+    earlier = answered(request, _MARK)
     if earlier:
         variants = _SHORT[language]
         return [variants[(earlier - 1) % len(variants)]]
     why, alone, connect = _FULL[language]
-    can = enumerate_skills((tool.name for tool in request.tools if tool.sentences), language)
+    can = abilities(request, language)
     return [why, *([alone.format(skills=can)] if can else []), connect]
