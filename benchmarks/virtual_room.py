@@ -31,6 +31,9 @@ PERSON = "person"
 SPEAKER = "heard"
 """What the speaker plays once more: the server moves recorders of the speaker itself when the microphone goes away."""
 
+NOWHERE = "nowhere"
+"""A sink that stands still: nothing comes from its monitor."""
+
 Event = dict[str, Any]
 
 
@@ -68,6 +71,8 @@ class VirtualRoom:
         self._pulse.start()
         for sink in (PERSON, SPEAKER):
             self._pulse.pactl("load-module", "module-null-sink", f"sink_name={sink}", f"rate={RATE_HZ}", "channels=1")
+        self._pulse.pactl("load-module", "module-null-sink", f"sink_name={NOWHERE}")
+        self._pulse.pactl("suspend-sink", NOWHERE, "1")
         self._lead("spk", SPEAKER)
         self._wire()
         for sink in (PERSON, SPEAKER, "micfeed"):
@@ -117,8 +122,9 @@ class VirtualRoom:
         }
 
     def unplug(self) -> None:
-        """Take the microphone away."""
+        """Take the microphone away. The server gives its listeners the default source instead, which is dead."""
         self._pulse.unplug()
+        self._pulse.pactl("set-default-source", f"{NOWHERE}.monitor")
 
     def plug_in(self) -> None:
         """Put it back where it hears both again."""
