@@ -143,7 +143,9 @@ class _Marks:
     def __init__(self, upper: Any, lower: Any, span_s: float) -> None:
         self._upper = upper
         self._lower = lower
+        self._span_s = span_s
         self._started: float | None = None
+        self._paused = float("-inf")
         self._user, self._agent = _Rows(upper, span_s), _Rows(lower, span_s)
 
     def add(self, line: dict[str, Any]) -> None:
@@ -166,7 +168,9 @@ class _Marks:
                 self._lower.text(at, -0.95, " cut", fontsize=8, color=CUT, clip_on=True)
             case "playback_paused":
                 self._lower.axvline(at, color=PAUSE, linewidth=1.0, linestyle=":")
-                self._lower.text(at, -0.95, "paused ", fontsize=8, color=PAUSE, ha="right", clip_on=True)
+                if at - self._paused > 8 * LETTER * self._span_s:
+                    self._lower.text(at, -0.95, "paused ", fontsize=8, color=PAUSE, ha="right", clip_on=True)
+                self._paused = at
             case _:
                 return
 

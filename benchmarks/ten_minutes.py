@@ -101,6 +101,7 @@ class Scene:
     asked: list[Asked] = field(default_factory=list[Asked])
     missed: list[str] = field(default_factory=list[str])
     marks: list[tuple[float, float, str]] = field(default_factory=list[tuple[float, float, str]])
+    _timer_from: int = 0
 
     def ask(self, question: Question, *, called: bool = True) -> None:
         """Ask, wait for the answer, ask again if there is none."""
@@ -129,12 +130,13 @@ class Scene:
 
     def set_timer(self) -> None:
         """Half a minute from now."""
+        self._timer_from = len(self.room.events())
         self.ask(Question("Set a timer for thirty seconds.", "30 seconds|half a minute"))
 
     def stop_timer(self) -> None:
         """Wait until it rings and say stop, without a wake word."""
         before = len(self.room.events())
-        self._expect(lambda: self._heard(DUE, 0), "the timer rang", 60.0)
+        self._expect(lambda: self._heard(DUE, self._timer_from), "the timer rang", 60.0)
         blocking_sleep(0.8)
         for _ in range(2):
             if self._said_and_heard("Stop.", "Okay", before):
@@ -289,7 +291,7 @@ def picture(scene: Scene, events: list[Event], sound: Path, begun: float, out: P
     first = next(said.start for said in scene.room.said if said.text.endswith("What can you do?"))
     away = scene.marks[0]
     spans = [(start - begun, end - begun, name) for start, end, name in scene.marks]
-    draw(own, out, sound, first - begun - 1.0, away[1] - begun + 14.0, spans)
+    draw(own, out, sound, first - begun - 1.0, away[1] - begun + 27.0, spans)
 
 
 def report(scene: Scene, verdict: Verdict, seconds: float, delays_s: list[float], cost: tuple[float, float]) -> bool:
