@@ -77,7 +77,7 @@ class SmolLmModel:
             raise ConfigError(
                 "ERR_MODEL_PACKAGE",
                 "The model smollm needs the package xllamacpp, which is not installed.",
-                "scripts/setup --dev installs it; or choose another model.provider in glove.toml.",
+                "scripts/setup --dev installs it; or choose another model.provider than smollm in glove.toml.",
             )
         self._load = load or (lambda: _load_runtime(store or WeightsStore(), threads))
         self._runtime: Runtime | None = None
