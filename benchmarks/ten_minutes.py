@@ -291,7 +291,7 @@ def picture(scene: Scene, events: list[Event], sound: Path, begun: float, out: P
     first = next(said.start for said in scene.room.said if said.text.endswith("What can you do?"))
     away = scene.marks[0]
     spans = [(start - begun, end - begun, name) for start, end, name in scene.marks]
-    draw(own, out, sound, first - begun - 1.0, away[1] - begun + 27.0, spans)
+    draw(own, out, sound, first - begun - 1.0, away[1] - begun + 31.0, spans)
 
 
 def report(scene: Scene, verdict: Verdict, seconds: float, delays_s: list[float], cost: tuple[float, float]) -> bool:
