@@ -185,4 +185,5 @@ def test_the_second_signal_ends_it_at_once(folder: Path) -> None:
     daemon.until(lambda event: event["type"] == "user_turn")
     daemon.process.send_signal(signal.SIGTERM)
     daemon.process.send_signal(signal.SIGINT)
-    assert daemon.process.wait(2) in (0, 128 + signal.SIGINT)
+    # Whichever signal the process sees first, it is gone, and in an orderly way.
+    assert daemon.process.wait(6) in (0, 128 + signal.SIGINT, 128 + signal.SIGTERM)
