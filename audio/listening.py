@@ -5,19 +5,23 @@ Every frame of the room comes in here; what reaches the turn engine has passed t
 
 from __future__ import annotations
 
+import asyncio
 from typing import Protocol
 
 from audio import earcons
 from audio.events import AttentionChanged, VoiceEvent, VoiceFault, Wake
 from audio.io.base import AudioIO
 from audio.pcm import Pcm
-from audio.turns.engine import TurnEngine
+from audio.turns.engine import Phase, TurnEngine
 from audio.turns.ptt import PushToTalk
 from audio.voice_settings import Mute, VoiceSettings
 from audio.wake.attention import Attending, Attention, AttentionMachine, Hearing
 from audio.wake.base import WakeHeard
 from audio.wake.ear import Ear
 from audio.wake.phrases import is_stop, strip_wake_phrase
+
+CUE_AFTER_S = 0.5
+"""How long after the wake phrase it is confirmed by a sound: by then the user pauses, or is talking on."""
 
 
 class ListeningHost(Protocol):
@@ -80,6 +84,7 @@ class Listening:
         self._engine = engine
         self._settings = settings
         self._called = False
+        self._cue: asyncio.TimerHandle | None = None
         self._last_progress: object = None
         self._phrases: tuple[str, ...] = ()
         self._attention: AttentionMachine | None = None
@@ -108,6 +113,7 @@ class Listening:
 
     def close(self) -> None:
         """Stop all timers and let go of the player; idempotent. The engine belongs to the owner."""
+        self._drop_cue()
         self._key.reset()
         self._ear.close()
         if self._attention is not None:
@@ -251,8 +257,20 @@ class Listening:
         if self._host.agent_sounds() or self.state is Attention.SOUNDING:
             self._host.interrupt()
         self._attention.wake()
-        self._host.cue(earcons.heard(self._io.player.rate_hz))
+        self._drop_cue()
+        self._cue = asyncio.get_running_loop().call_later(CUE_AFTER_S, self._confirm)
         return asleep
+
+    def _confirm(self) -> None:
+        """Say that the phrase was heard, unless the user is talking on: echo cancellation would take words with it."""
+        self._cue = None
+        if self._engine.phase not in (Phase.TENTATIVE, Phase.SPEAKING, Phase.RESUMING):
+            self._host.cue(earcons.heard(self._io.player.rate_hz))
+
+    def _drop_cue(self) -> None:
+        if self._cue is not None:
+            self._cue.cancel()
+            self._cue = None
 
     def _trim(self, text: str) -> str:
         return strip_wake_phrase(text, self._phrases, heard=self._called)

@@ -66,8 +66,19 @@ async def test_waking_makes_a_sound() -> None:
         session.call()
         await session.until(lambda: session.of("wake"))
         before = np.abs(session.living.right).max(initial=0)
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(0.8)
         assert before < 300 < np.abs(session.living.right).max()
+
+
+async def test_somebody_who_talks_on_is_not_talked_over_by_that_sound() -> None:
+    async with Session(ScriptedModel(["It is noon."]), attention=WAKE) as session:
+        session.call()
+        session.living.speak("What time is it, please, in Rome?", 2.0)
+        await session.until(lambda: session.of("wake"))
+        await asyncio.sleep(1.5)
+        assert np.abs(session.living.right).max(initial=0) < 300
+        await session.settle()
+        assert session.of("agent_speech_stopped")[0].heard == "It is noon."
 
 
 async def test_the_follow_up_needs_no_phrase_and_ends() -> None:
