@@ -97,8 +97,17 @@ class Pulse:
         """End everything."""
         self.kill(signal.SIGKILL)
 
-    def unplug(self) -> None:
-        """Take the microphone away; the speaker stays."""
+    def unplug(self, *, nothing_else: bool = False) -> None:
+        """Take the microphone away; the speaker stays.
+
+        The server gives its listeners another source, which may be the speaker's own monitor; with ``nothing_else`` it
+        is one from which nothing comes.
+        """
+        if nothing_else:
+            if "nowhere" not in self.pactl("list", "short", "sinks").stdout.decode():
+                self.pactl("load-module", "module-null-sink", "sink_name=nowhere")
+            self.pactl("suspend-sink", "nowhere", "1")
+            self.pactl("set-default-source", "nowhere.monitor")
         for module in self._modules("vmic") + self._modules("sink_name=micfeed"):
             self.pactl("unload-module", module)
 

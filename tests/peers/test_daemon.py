@@ -135,7 +135,7 @@ def test_it_greets_hears_its_name_answers_and_survives_an_unplugged_microphone(a
     before = appliance.sound_s()
     assert appliance.answers("Hey Jarvis. What is seven times eight?", "56")
     appliance.until(lambda: appliance.sound_s() > before + 0.5, "its sound")
-    appliance.pulse.unplug()
+    appliance.pulse.unplug(nothing_else=True)
     appliance.until(lambda: appliance.state() == "degraded", "unplugged")
     before = appliance.sound_s()
     appliance.ask(do="notify", text="The washing is done.")  # the speaker is still there
