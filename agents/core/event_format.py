@@ -8,7 +8,7 @@ from datetime import UTC
 from agents.base import clock
 from agents.core.external import ExternalEvent
 from agents.core.markup import attribute, escaped
-from agents.core.messages import ContentPart, EventRecord, Message
+from agents.core.messages import ContentPart, EventRecord, Message, parts_text
 
 NOTE = (
     "These come from outside systems; the user did not type them."
@@ -39,8 +39,7 @@ def event_message(events: Sequence[ExternalEvent], formatted: str | list[Content
     records = [EventRecord(id=event.id, source=event.source, kind=event.kind, text=event.text) for event in events]
     if isinstance(formatted, str):
         return Message(sender="user", text=formatted, framework_context="event", events=records)
-    text = "\n".join(part.text for part in formatted if part.type == "text" and part.text)
-    return Message(sender="user", text=text, content=formatted, framework_context="event", events=records)
+    return Message(sender="user", text=parts_text(formatted), content=formatted, framework_context="event", events=records)
 
 
 def _parts(event: ExternalEvent) -> list[ContentPart]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
 
-from agents.core.messages import ContentPart
+from agents.core.messages import ContentPart, parts_text
 
 WhenIdle = Literal["wake", "defer", "auto"]
 Disposition = Literal["queued", "woke", "deferred", "dropped", "duplicate"]
@@ -67,7 +67,7 @@ class ExternalEvent:
         """Its words, without media."""
         if isinstance(self.content, str):
             return self.content
-        return "\n".join(part.text for part in self.content if part.type == "text" and part.text)
+        return parts_text(self.content)
 
 
 class EventQueue(Protocol):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -73,6 +73,18 @@ class ContentPart(Shape):
     source: Source | None = None
 
 
+def parts_text(parts: Iterable[ContentPart]) -> str:
+    """The words of ``parts``, a line per part, without media."""
+    return "\n".join(part.text for part in parts if part.type == "text" and part.text)
+
+
+def media_note(part: ContentPart) -> str:
+    """What stands in the place of ``part`` where media cannot go."""
+    kind = part.source.media_type if part.source and part.source.media_type else part.type
+    name = f" {part.name}" if part.name else ""
+    return f"[Attachment omitted:{name} ({kind})]"
+
+
 class ToolCall(Shape):
     """A model's request to run a tool. ``input_args`` is the raw JSON value, unvalidated."""
 
@@ -120,12 +132,19 @@ Heard = Literal["complete", "interrupted", "unconfirmed"]
 """What is known of how much of a reply the user heard: all of it, no more than its text now says, or nothing."""
 
 
+Delivery = Literal["iteration", "request", "history"]
+"""When runtime context is read: before every model call; once per request; or likewise and saved when it has changed."""
+
+
 class Message(Shape):
     """One message of a conversation.
 
     ``id`` is set on every agent message before its first delta: it is the *reply id* under which the text that was
     really heard is reported back. ``heard`` is None until such a report arrives, then ``complete`` or ``interrupted``;
     it is ``unconfirmed`` if the program ended before. ``spoken`` is True where such a report was to come.
+
+    Messages of the framework have a ``framework_context``. Those with ``runtime`` are made for a model call and never
+    stored, except that ``delivery`` is ``history``.
     """
 
     sender: Literal["user", "agent"]
@@ -140,6 +159,7 @@ class Message(Shape):
     is_skill_injection: bool = False
     reasoning_content: str | None = None
     framework_context: Literal["runtime", "inbox", "event", "notice"] | None = None
+    delivery: Delivery | None = None
     provider_options: dict[str, Any] | None = None
     heard: Heard | None = None
     spoken: bool | None = None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
-from agents.core.messages import ContentPart
+from agents.core.messages import ContentPart, media_note
 from agents.core.model import PromptRequest, ToolSpec
 from agents.models.normalise import (
     CallBlock,
@@ -16,7 +16,6 @@ from agents.models.normalise import (
     StateBlock,
     TextBlock,
     Turn,
-    media_note,
     normalise,
 )
 

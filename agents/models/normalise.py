@@ -105,16 +105,10 @@ def result_text(result: ToolResultData) -> tuple[str, bool]:
     return _text_of(result.data), False
 
 
-def media_note(part: ContentPart) -> str:
-    """What a model that cannot take ``part`` reads in its place."""
-    kind = part.source.media_type if part.source and part.source.media_type else part.type
-    name = f" {part.name}" if part.name else ""
-    return f"[Attachment omitted:{name} ({kind})]"
-
-
 def is_transient(message: Message) -> bool:
     """Whether a message was made for this model call only."""
-    return message.framework_context == "runtime" or message.is_compaction_request
+    runtime = message.framework_context == "runtime" and message.delivery != "history"
+    return runtime or message.is_compaction_request
 
 
 def _text_of(data: Any) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from agents.core.messages import ContentPart
+from agents.core.messages import ContentPart, media_note
 from agents.core.model import PromptRequest, ToolSpec
 from agents.models.anthropic_request import CacheTtl
 from agents.models.normalise import (
@@ -16,7 +16,6 @@ from agents.models.normalise import (
     ResultBlock,
     TextBlock,
     Turn,
-    media_note,
     normalise,
 )
 

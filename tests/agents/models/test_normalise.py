@@ -7,14 +7,13 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.core.messages import ContentPart, Message, Source, ToolCall, ToolResult, ToolResultData
+from agents.core.messages import ContentPart, Message, Source, ToolCall, ToolResult, ToolResultData, media_note
 from agents.models.normalise import (
     NO_RESULT,
     CallBlock,
     MediaBlock,
     ResultBlock,
     TextBlock,
-    media_note,
     normalise,
     result_text,
 )
