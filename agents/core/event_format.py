@@ -39,7 +39,9 @@ def event_message(events: Sequence[ExternalEvent], formatted: str | list[Content
     records = [EventRecord(id=event.id, source=event.source, kind=event.kind, text=event.text) for event in events]
     if isinstance(formatted, str):
         return Message(sender="user", text=formatted, framework_context="event", events=records)
-    return Message(sender="user", text=parts_text(formatted), content=formatted, framework_context="event", events=records)
+    return Message(
+        sender="user", text=parts_text(formatted), content=formatted, framework_context="event", events=records
+    )
 
 
 def _parts(event: ExternalEvent) -> list[ContentPart]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
-from agents.core.messages import TokenUsage, ToolCall, ToolResultData
+from agents.core.messages import Delivery, Message, TokenUsage, ToolCall, ToolResultData
 
 
 @dataclass(frozen=True)
@@ -112,6 +112,15 @@ class ModelProgress(AgentEvent):
 
     type: ClassVar[str] = "model_progress"
     reply_id: str = ""
+
+
+@dataclass(frozen=True)
+class RuntimeContext(AgentEvent):
+    """Context providers were read; ``messages`` are copies, with notes in place of media."""
+
+    type: ClassVar[str] = "runtime_context"
+    messages: tuple[Message, ...]
+    delivery: Delivery
 
 
 @dataclass(frozen=True)

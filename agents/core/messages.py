@@ -133,7 +133,7 @@ Heard = Literal["complete", "interrupted", "unconfirmed"]
 
 
 Delivery = Literal["iteration", "request", "history"]
-"""When runtime context is read: before every model call; once per request; or likewise and saved when it has changed."""
+"""When runtime context is read: before every model call; once per request; or likewise, and saved when changed."""
 
 
 class Message(Shape):
