@@ -53,6 +53,7 @@ class Daemon:
         features: by name.
         say: prints a line for people.
         parts: makes the parts.
+        stalls: watches the loop; nobody does when None.
 
     Raises:
         ConfigError: the file of ``log.events`` cannot be written.
@@ -72,6 +73,7 @@ class Daemon:
         *,
         say: Callable[[str], None] = lambda _: None,
         parts: Callable[[GloveConfig], Awaitable[Parts]] = load_parts,
+        stalls: StallWatch | None = None,
     ) -> None:
         self.config = config
         self._events = append_to(Path(config.log.events)) if config.log.events else None
@@ -87,7 +89,7 @@ class Daemon:
         self._control = ControlServer(instance.socket, self._handlers())
         self._stopping = asyncio.Event()
         self._scope = Scope("daemon")
-        self._stalls = StallWatch()
+        self._stalls = stalls or StallWatch()
         self._started = now()
         self._clocks: dict[int, tuple[float, float]] = {}
         self._greeted = False

@@ -11,6 +11,7 @@ from appliance import exits
 from appliance.config import GloveConfig
 from appliance.daemon import Daemon, Feature, stop_on_signals
 from appliance.instance import Instance, runtime_folder
+from appliance.stalls import StallWatch
 from appliance.version import installed_version
 
 
@@ -20,9 +21,10 @@ def serve(config: GloveConfig) -> int:
     Raises:
         GloveError: ``ERR_ALREADY_RUNNING``, or a part that is needed for anything at all is missing.
     """
-    instance = Instance(runtime_folder())
+    instance, stalls = Instance(runtime_folder()), StallWatch()
     try:
-        asyncio.run(_serve(config, instance))
+        with asyncio.Runner(loop_factory=stalls.make_loop) as runner:
+            runner.run(_serve(config, instance, stalls))
     finally:
         instance.release()
     # A recogniser that is still busy in its thread has nobody left to answer: nothing waits for it.
@@ -31,8 +33,8 @@ def serve(config: GloveConfig) -> int:
     return exits.OK
 
 
-async def _serve(config: GloveConfig, instance: Instance) -> None:
-    daemon = Daemon(config, instance, features(config), say=say)
+async def _serve(config: GloveConfig, instance: Instance, stalls: StallWatch) -> None:
+    daemon = Daemon(config, instance, features(config), say=say, stalls=stalls)
     stop_on_signals(daemon)
     say(f"glove {installed_version()}, process {os.getpid()}: loading")
     await daemon.run()

@@ -1,12 +1,19 @@
-"""Finds what holds up the event loop: a thread asks the loop for a sign, and looks at its stack when none comes."""
+"""Finds what holds up the event loop.
+
+The loop's selector notes when the loop goes to sleep and when it comes back, so every turn that takes too long is
+counted, at no cost worth the name. A thread looks at that note a few times per second and, while a turn is too long,
+takes down the stack of the loop. Neither ever wakes a loop that has nothing to do.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import selectors
 import sys
 import threading
 import traceback
 from types import FrameType
+from typing import Any
 
 import structlog
 
@@ -15,61 +22,102 @@ from agents.base.clock import perf_counter
 log = structlog.get_logger(__name__)
 
 LIMIT_S = 0.05
-"""A loop that does not answer for this long is reported."""
+"""A turn of the loop that takes this long is a stall."""
 
-PAUSE_S = 0.03
-"""Between two questions; a stall shorter than ``LIMIT_S + PAUSE_S`` may go unnoticed."""
+LOOK_S = 0.04
+"""Between two looks of the thread; a stall shorter than ``LIMIT_S + LOOK_S`` may be reported without its stack."""
 
 DEEPEST = 12
 """Frames of the stack that are reported."""
 
 
-class StallWatch:
-    """Watches the running loop from a thread of its own.
+class WatchedSelector(selectors.DefaultSelector):
+    """A selector that knows how long each turn of its loop takes.
 
     Args:
-        limit_s: how long the loop may take to answer, in seconds.
+        limit_s: from how many seconds on a turn is a stall.
 
     Attributes:
-        stalls: how many were found.
-        longest_s: the longest, in seconds.
+        busy_since: ``perf_counter`` when the loop began its turn; None while it waits.
+        stalls: how many turns were too long.
+        longest_s: the longest of them, in seconds.
     """
 
     def __init__(self, limit_s: float = LIMIT_S) -> None:
+        super().__init__()
         self.limit_s = limit_s
+        self.busy_since: float | None = None
         self.stalls = 0
         self.longest_s = 0.0
-        self._loop = asyncio.get_running_loop()
-        self._owner = threading.get_ident()
+
+    def select(self, timeout: float | None = None) -> Any:
+        """See ``selectors.BaseSelector``."""
+        if self.busy_since is not None:
+            self._note(perf_counter() - self.busy_since)
+        self.busy_since = None
+        try:
+            return super().select(timeout)
+        finally:
+            self.busy_since = perf_counter()
+
+    def _note(self, took_s: float) -> None:
+        if took_s < self.limit_s:
+            return
+        self.stalls += 1
+        self.longest_s = max(self.longest_s, took_s)
+        log.warning("the event loop stood still", ms=round(1000 * took_s))
+
+
+class StallWatch:
+    """Watches the loop that ``make_loop`` makes, from a thread of its own.
+
+    Args:
+        limit_s: how long one turn of the loop may take, in seconds.
+    """
+
+    def __init__(self, limit_s: float = LIMIT_S) -> None:
+        self._limit_s = limit_s
+        self._selector: WatchedSelector | None = None
+        self._owner = 0
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="stall-watch", daemon=True)
+        self._thread: threading.Thread | None = None
+
+    def make_loop(self) -> asyncio.AbstractEventLoop:
+        """The loop to run, for ``asyncio.Runner``; once."""
+        self._selector = WatchedSelector(self._limit_s)
+        return asyncio.SelectorEventLoop(self._selector)
+
+    @property
+    def stalls(self) -> int:
+        """How many turns were too long."""
+        return 0 if self._selector is None else self._selector.stalls
+
+    @property
+    def longest_s(self) -> float:
+        """The longest of them, in seconds."""
+        return 0.0 if self._selector is None else self._selector.longest_s
 
     def start(self) -> None:
-        """Begin to watch."""
-        self._thread.start()
+        """Begin to look for what causes stalls; call it on the loop. Idempotent; on another loop it does nothing."""
+        if self._thread is None and self._selector is not None:
+            self._owner = threading.get_ident()
+            self._thread = threading.Thread(target=self._run, args=(self._selector,), name="stall-watch", daemon=True)
+            self._thread.start()
 
     def close(self) -> None:
-        """Stop watching; idempotent."""
+        """Stop looking; idempotent."""
         self._stop.set()
 
-    def _run(self) -> None:
-        while not self._stop.wait(PAUSE_S):
-            answered = threading.Event()
-            asked = perf_counter()
-            try:
-                self._loop.call_soon_threadsafe(answered.set)
-            except RuntimeError:
-                return  # the loop is closed
-            if answered.wait(self.limit_s):
+    def _run(self, selector: WatchedSelector) -> None:
+        reported = None
+        while not self._stop.wait(LOOK_S):
+            since = selector.busy_since
+            if since is None or since == reported or perf_counter() - since < self._limit_s:
                 continue
             where = self._stack()
-            while not answered.wait(0.5):
-                if self._stop.is_set():
-                    return
-            took_s = perf_counter() - asked
-            self.stalls += 1
-            self.longest_s = max(self.longest_s, took_s)
-            log.warning("the event loop stood still", ms=round(1000 * took_s), where=where)
+            if selector.busy_since == since:  # it has not ended meanwhile, so this is the culprit
+                reported = since
+                log.warning("the event loop stands still", where=where)
 
     def _stack(self) -> str:
         frame: FrameType | None = sys._current_frames().get(self._owner)  # pyright: ignore[reportPrivateUsage]
