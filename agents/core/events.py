@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from agents.core.messages import Delivery, Message, TokenUsage, ToolCall, ToolResultData
 
@@ -164,6 +164,43 @@ class EventWakeFailed(AgentEvent):
     kind: str
     error: str
     kept: bool
+
+
+@dataclass(frozen=True)
+class HookInvoked(AgentEvent):
+    """The user called a hook; it is about to run."""
+
+    type: ClassVar[str] = "hook_invoked"
+    name: str
+
+
+@dataclass(frozen=True)
+class SkillInvoked(AgentEvent):
+    """A skill was called by the ``source``, and is about to run. ``args`` are what the agent gave along."""
+
+    type: ClassVar[str] = "skill_invoked"
+    name: str
+    source: Literal["user", "agent"]
+    args: str | None = None
+
+
+@dataclass(frozen=True)
+class SubagentInvoked(AgentEvent):
+    """A subagent begins; all events until its ``subagent_completed`` are its own, and its text must not be spoken."""
+
+    type: ClassVar[str] = "subagent_invoked"
+    name: str
+    prompt: str
+
+
+@dataclass(frozen=True)
+class SubagentCompleted(AgentEvent):
+    """A subagent is done; ``message`` says what went wrong. Always follows, also when it was aborted."""
+
+    type: ClassVar[str] = "subagent_completed"
+    name: str
+    status: Literal["success", "error"]
+    message: str | None = None
 
 
 class Subscriber(Protocol):
