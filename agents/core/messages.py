@@ -36,22 +36,22 @@ class Shape(BaseModel):
 
 
 def _copied_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    copied = dict(values)
-    for key, value in copied.items():
+    made = dict(values)
+    for key, value in made.items():
         if type(value) not in _UNCHANGING:
-            copied[key] = _copied(value)
-    return copied
+            made[key] = copied(value)
+    return made
 
 
-def _copied(value: Any) -> Any:
+def copied(value: Any) -> Any:
     """A deep copy of one value: quickly for what JSON knows, by the general algorithm for anything else."""
     kind = type(value)
     if kind in _UNCHANGING:
         return value
     if kind is list:
-        return [_copied(item) for item in value]
+        return [copied(item) for item in value]
     if kind is dict:
-        return {key: item if type(item) in _UNCHANGING else _copied(item) for key, item in value.items()}
+        return {key: item if type(item) in _UNCHANGING else copied(item) for key, item in value.items()}
     return value.__deepcopy__() if isinstance(value, Shape) else copy.deepcopy(value)
 
 
@@ -170,6 +170,11 @@ class Message(Shape):
 def new_reply_id() -> str:
     """A fresh id for an agent message."""
     return f"reply_{uuid.uuid4().hex}"
+
+
+def new_turn_id() -> str:
+    """A fresh id for the message that a turn begins with."""
+    return f"turn_{uuid.uuid4().hex}"
 
 
 class TokenUsage(Shape):

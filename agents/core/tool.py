@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 Args = TypeVar("Args", bound=BaseModel)
 
+MAX_RESULT_CHARS = 100_000
+"""Longest ``data`` of a result, as text or JSON; the rest is cut with a note, for the model as well as in history."""
+
 
 class NoArgs(BaseModel):
     """For tools without arguments."""
@@ -52,6 +55,10 @@ class Tool(Generic[Args]):
         json_schema: raw JSON Schema, only when ``args`` is None.
         requires_permission: True, or a function of the raw input that says whether to ask the user first.
         un_abortable: runs to its end even when the turn is aborted.
+        parallel: may run at the same time as its neighbours in a reply, if they allow it too.
+        time_limit_s: seconds one attempt may take; then it is cancelled, and the call ends with an error.
+        max_result_chars: what ``data`` is cut to. A tool that has more keeps it itself and returns where it is, or puts
+            it into ``renderData``, which only screens get.
         generate_summary: makes the short form that replaces the result in older context.
         sentences: what a person says to call the tool directly.
     """
@@ -63,6 +70,9 @@ class Tool(Generic[Args]):
     json_schema: Mapping[str, Any] | None = None
     requires_permission: bool | Callable[[Any], bool] = False
     un_abortable: bool = False
+    parallel: bool = False
+    time_limit_s: float | None = None
+    max_result_chars: int = MAX_RESULT_CHARS
     generate_summary: Callable[[Any], Awaitable[str]] | None = None
     sentences: Sequence[Sentences] = field(default_factory=tuple[Sentences, ...])
 
