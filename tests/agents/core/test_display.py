@@ -8,7 +8,7 @@ import pytest
 
 from agents.base.abort import Aborted, AbortToken
 from agents.base.errors import GloveError
-from agents.core.display import DisplayManager, Slot, SlotPushed, SlotResolved, SlotUpdated
+from agents.core.display import DisplayManager, Slot, SlotPushed, SlotResolved, SlotTouched, SlotUpdated, Unanswered
 
 
 async def ask(display: DisplayManager, **options: object) -> asyncio.Task[object]:
@@ -60,7 +60,8 @@ async def test_a_question_ends_with_time_abort_or_cancellation() -> None:
     abort.abort("enough")
     cancelled.cancel()
     outcomes = await asyncio.gather(late, aborted, cancelled, return_exceptions=True)
-    assert [type(outcome) for outcome in outcomes] == [TimeoutError, Aborted, asyncio.CancelledError]
+    assert [type(outcome) for outcome in outcomes] == [Unanswered, Aborted, asyncio.CancelledError]
+    assert isinstance(outcomes[0], TimeoutError)
     assert display.stack == ()
 
 
@@ -80,3 +81,52 @@ async def test_rooms_come_and_go_and_hear_every_change() -> None:
     assert heard == ["slot", "slot_update", "slot_resolve"]
     assert stacks == [1, 1]
     assert not display.update(card, 3)
+
+
+async def test_a_question_that_somebody_holds_waits_for_them_and_then_as_long_as_ever() -> None:
+    display = DisplayManager()
+    waiting = await ask(display, timeout_s=3)
+    release = display.hold("slot_1")
+    await asyncio.sleep(60)
+    assert not waiting.done()
+    release()
+    release()
+    await asyncio.sleep(2.9)
+    assert not waiting.done()
+    await asyncio.sleep(0.2)
+    assert isinstance(waiting.exception(), Unanswered)
+    display.hold("slot_1")()
+
+
+async def test_letting_go_of_a_question_that_is_over_does_nothing() -> None:
+    display = DisplayManager()
+    waiting = await ask(display, timeout_s=3)
+    release = display.hold("slot_1")
+    display.resolve("slot_1", "yes")
+    assert await waiting == "yes"
+    release()
+
+
+async def test_who_is_busy_answering_gets_more_time() -> None:
+    display = DisplayManager()
+    touched: list[str] = []
+    display.events.on(SlotTouched, lambda event: touched.append(event.slot.id))
+    waiting = await ask(display, timeout_s=3)
+    for _ in range(4):
+        await asyncio.sleep(2)
+        assert display.touch("slot_1")
+    assert not waiting.done() and touched == ["slot_1"] * 4
+    await asyncio.sleep(3.1)
+    assert isinstance(waiting.exception(), Unanswered)
+    assert not display.touch("slot_1")
+
+
+async def test_the_words_of_an_answer_reach_the_one_who_asked() -> None:
+    display = DisplayManager()
+    said: list[str] = []
+    display.events.on(SlotResolved, lambda event: said.append(event.said))
+    asking = asyncio.ensure_future(display.ask("generic"))
+    await asyncio.sleep(0)
+    display.resolve("slot_1", True, said="Yes, please.")
+    answer = await asking
+    assert (answer.value, answer.said, said) == (True, "Yes, please.", ["Yes, please."])
