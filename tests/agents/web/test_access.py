@@ -1,10 +1,12 @@
-"""Who may use the page."""
+"""Who may use a server."""
 
 from __future__ import annotations
 
 import pytest
+from starlette.requests import HTTPConnection
 
-from appliance.auth import COOKIE, Access, new_token
+from agents.base.errors import GloveError
+from agents.web.access import COOKIE, Access, new_token
 
 TOKEN = "a-token-that-is-long-enough"
 
@@ -53,7 +55,7 @@ def test_only_names_of_this_machine_are_answered(host: str | None, allowed: bool
         ("http://[", False),
     ],
 )
-def test_only_the_page_itself_may_reach_the_room(origin: str | None, allowed: bool) -> None:
+def test_only_a_page_of_this_server_may_ask(origin: str | None, allowed: bool) -> None:
     assert Access(TOKEN).origin_allowed(origin, "localhost:8765") is allowed
 
 
@@ -72,3 +74,20 @@ def test_tokens_differ_and_are_long() -> None:
     assert new_token() != new_token() and len(new_token()) >= 32
     with pytest.raises(ValueError):
         Access("short")
+
+
+def _request(**headers: str) -> HTTPConnection:
+    return HTTPConnection({"type": "http", "headers": [(k.encode(), v.encode()) for k, v in headers.items()]})
+
+
+def test_a_request_needs_the_token_and_the_right_address() -> None:
+    access = Access(TOKEN, cookie_name="mine")
+    bearer = f"Bearer {TOKEN}"
+    assert access.allows(_request(host="localhost", authorization=bearer))
+    assert access.allows(_request(host="localhost", cookie=f"mine={access.cookie}"))
+    assert not access.allows(_request(host="localhost", cookie=f"{COOKIE}={access.cookie}"))
+    assert not access.allows(_request(host="localhost"))
+    for headers in ({"host": "evil.example"}, {"host": "localhost", "origin": "http://evil.example"}):
+        with pytest.raises(GloveError) as refusal:
+            access.allows(_request(authorization=bearer, **headers))
+        assert refusal.value.code == "ERR_FORBIDDEN"
