@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import structlog
 
+from agents.base.abort import AbortToken
 from agents.base.errors import GloveError
 from agents.core.arrivals import Arrivals
 from agents.core.context import Context
@@ -11,11 +14,13 @@ from agents.core.events import AgentEvent, ModelResponse, ModelResponseComplete,
 from agents.core.executor import Batch, Executor
 from agents.core.heard import HeardLedger
 from agents.core.inbox import blocking_reminder, deliver_resolved
-from agents.core.messages import Message, ModelResult, new_reply_id
+from agents.core.messages import Message, ModelResult, new_reply_id, new_turn_id
 from agents.core.model import Notify
 from agents.core.observer import Observer
+from agents.core.opening import Opening
 from agents.core.prompt import PromptMachine
 from agents.core.registry import ToolRegistry
+from agents.core.runtime_context import ContextProviders, HistoryContext
 from agents.core.tool import ToolContext
 from agents.core.turn import Turn
 
@@ -35,6 +40,7 @@ class Agent:
         observer: Observer,
         ledger: HeardLedger,
         arrivals: Arrivals,
+        providers: ContextProviders,
         notify: Notify,
     ) -> None:
         self._context = context
@@ -44,31 +50,33 @@ class Agent:
         self._observer = observer
         self._ledger = ledger
         self._arrivals = arrivals
+        self._providers = providers
         self._notify = notify
 
-    async def ask(self, message: Message | None, turn: Turn, tools: ToolContext) -> Message:
+    async def ask(
+        self, message: Message | None, turn: Turn, tools: ToolContext, *, before: Sequence[Message] = ()
+    ) -> Message:
         """Store ``message``, work until the model answers without calling tools, and return that answer.
 
         Events that wait are stored before the message, and later right after the results of each batch of tools.
-        Without a message they are the message; an empty one is returned when none waits.
+        Without a message they are the message; an empty one is returned when none waits. ``before`` is stored right
+        before the message.
 
-        Raises ``Aborted`` when the turn is aborted and ``GloveError`` for faults of the model or the store. The user's
-        message, the text of a reply cut short, and a result for every tool call are stored before either is raised.
+        Raises ``Aborted`` when the turn is aborted, ``GloveError`` for faults of the model or the store, and whatever
+        a context provider raises. The user's message, the text of a reply cut short, and a result for every tool call
+        are stored before any of them is raised.
         """
         if message is None and not await self._arrivals.waiting():
             return Message(sender="agent")
-        await self._ledger.settle(turn.abort)
-        await deliver_resolved(self._context)
-        reminder = await blocking_reminder(self._context)
-        async with self._arrivals.telling() as news:
-            said = [] if message is None else [message]
-            await self._context.append([*self._ledger.take_notices(), *news, *said])
+        opening = await self._open([] if message is None else [*before, message], turn.abort)
+        if opening is None:
+            return Message(sender="agent")
         calls_made = 0
         while True:
             turn.abort.check()
             if calls_made >= self._observer.config.max_turns:
                 return await self._out_of_turns(calls_made, turn)
-            reply = await self._reply(reminder, turn)
+            reply = await self._reply(opening, turn)
             calls_made += 1
             calls = [call for part in reply for call in part.tool_calls or ()]
             if not calls:
@@ -81,14 +89,38 @@ class Agent:
             if await self._observer.due():
                 await self._observer.compact(turn.abort)
 
-    async def _reply(self, reminder: list[Message], turn: Turn) -> list[Message]:
+    async def _open(self, said: Sequence[Message], abort: AbortToken) -> Opening | None:
+        """Store what the request begins with, and read what all of its model calls share. None if there is nothing."""
+        try:
+            await self._ledger.settle(abort)
+            await deliver_resolved(self._context)
+            reminder = await blocking_reminder(self._context)
+            context = await self._saved_context(abort)
+        except BaseException:
+            await self._context.append(said)
+            raise
+        async with self._arrivals.telling() as news:
+            told = [*news, *said]
+            if not told:
+                return None
+            message = told[-1]
+            message.id = message.id or new_turn_id()
+            await self._context.append([*self._ledger.take_notices(), *context.records, *told])
+        return Opening(message, [*context.media, *await self._providers.read("request", abort)], reminder)
+
+    async def _saved_context(self, abort: AbortToken) -> HistoryContext:
+        if not self._providers.registered("history"):
+            return HistoryContext()
+        return await self._providers.read_history(await self._context.store.get_visible_messages(), abort)
+
+    async def _reply(self, opening: Opening, turn: Turn) -> list[Message]:
         """One model call, stored and counted. Returns the agent messages, at least one."""
+        fresh = await self._providers.read("iteration", turn.abort)
         draft = Draft(self._notify)
         self._ledger.open(draft.reply_id)
         try:
-            messages = [*await self._context.messages(), *reminder]
             result = await self._prompt.run(
-                messages,
+                opening.arrange(await self._context.messages(), fresh),
                 self._registry.specs,
                 reply_id=draft.reply_id,
                 language=turn.language,

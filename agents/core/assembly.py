@@ -15,6 +15,7 @@ from agents.core.permissions import Permissions
 from agents.core.prompt import PromptMachine
 from agents.core.recovery import mark_unanswered, mark_unconfirmed
 from agents.core.registry import ToolRegistry
+from agents.core.runtime_context import ContextProviders
 from agents.core.store import StoreAdapter
 from agents.core.subscribers import Subscribers
 
@@ -46,6 +47,7 @@ def assemble(
     registry: ToolRegistry,
     subscribers: Subscribers,
     arrivals: Arrivals,
+    providers: ContextProviders,
     compaction: Compaction,
     max_retries: int,
     permission_limit_s: float,
@@ -62,6 +64,7 @@ def assemble(
         observer=observer,
         ledger=ledger,
         arrivals=arrivals,
+        providers=providers,
         notify=subscribers.emit,
     )
     return Core(context, observer, ledger, agent)

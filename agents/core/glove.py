@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import uuid
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from datetime import datetime
 
@@ -18,7 +17,7 @@ from agents.core.display import DisplayManager
 from agents.core.events import Subscriber
 from agents.core.executor import MAX_RETRIES
 from agents.core.external import Disposition, Events, ExternalEvent, WhenIdle
-from agents.core.messages import ContentPart, Message
+from agents.core.messages import ContentPart, Delivery, Message, new_turn_id, parts_text
 from agents.core.model import ModelAdapter
 from agents.core.observer import Compaction
 from agents.core.permissions import ANSWER_LIMIT_S
@@ -26,6 +25,7 @@ from agents.core.preparers import TurnPreparer, TurnPreparers
 from agents.core.prompt import PromptMachine
 from agents.core.queue import TurnQueue
 from agents.core.registry import AnyTool, ToolRegistry
+from agents.core.runtime_context import DELIVERIES, ContextProvider, ContextProviders
 from agents.core.store import StoreAdapter
 from agents.core.subscribers import Subscribers
 from agents.core.tool import ToolContext
@@ -80,6 +80,7 @@ class Glove:
         self._subscribers = Subscribers()
         self._queue = TurnQueue()
         self._preparers = TurnPreparers()
+        self._providers = ContextProviders(self._subscribers.emit)
         self._arrivals = Arrivals(
             events or Events(),
             busy=lambda: self._queue.busy,
@@ -174,6 +175,40 @@ class Glove:
         """
         return self._preparers.add(preparer)
 
+    def add_context_provider(
+        self, provider: ContextProvider, *, delivery: Delivery = "iteration", key: str | None = None
+    ) -> Callable[[], None]:
+        """Let ``provider(abort)`` say what is true right now, without touching the system prompt.
+
+        What it raises fails the model call, rather than the model reading what is no longer true.
+
+        Args:
+            provider: sync or async; returns text, parts of text and media, or None.
+            delivery: ``iteration`` is read before every model call and stands at its end. ``request`` is read once per
+                request and stands before the request's message. ``history`` is read once per request, and its text is
+                saved before the message if the conversation in sight does not show it yet.
+            key: names what ``history`` saves; unique among such providers.
+
+        Returns:
+            A function that removes the provider. What ``history`` saved stays in sight; returning None once beforehand
+            marks it as gone.
+
+        Raises:
+            GloveError: ``ERR_CONTEXT_DELIVERY``, ``ERR_CONTEXT_KEY``.
+        """
+        return self._providers.add(provider, delivery, key)
+
+    async def get_runtime_context(
+        self, abort: AbortToken | None = None, delivery: Delivery | None = None
+    ) -> list[Message]:
+        """What the providers of ``delivery`` (of all, in the order of placement, when None) say now. Nothing is saved.
+
+        Raises what a provider raises, and ``Aborted``.
+        """
+        token = abort or AbortToken()
+        deliveries: Sequence[Delivery] = (delivery,) if delivery is not None else DELIVERIES[::-1]
+        return [message for each in deliveries for message in await self._providers.read(each, token)]
+
     def build(self, store: StoreAdapter | None = None) -> Glove:
         """Make the agent ready. Returns the agent itself.
 
@@ -190,6 +225,7 @@ class Glove:
             registry=self._registry,
             subscribers=self._subscribers,
             arrivals=self._arrivals,
+            providers=self._providers,
             compaction=self._compaction,
             max_retries=self._max_retries,
             permission_limit_s=self._permission_limit_s,
@@ -372,11 +408,10 @@ async def _carefully(work: asyncio.Task[Message], abort: AbortToken) -> Message:
 
 
 def _user_message(request: str | Sequence[ContentPart]) -> Message:
-    message_id = f"turn_{uuid.uuid4().hex}"
     if isinstance(request, str):
-        return Message(sender="user", text=request, id=message_id)
-    text = "\n".join(part.text for part in request if part.type == "text" and part.text)
-    return Message(sender="user", text=text or "[multimodal message]", content=list(request), id=message_id)
+        return Message(sender="user", text=request, id=new_turn_id())
+    text = parts_text(request) or "[multimodal message]"
+    return Message(sender="user", text=text, content=list(request), id=new_turn_id())
 
 
 def _memory_store() -> StoreAdapter:

@@ -62,12 +62,7 @@ class ContextProviders:
             GloveError: ``ERR_CONTEXT_DELIVERY`` for an unknown delivery; ``ERR_CONTEXT_KEY`` when the key that
                 ``history`` needs is missing, unusable or taken.
         """
-        if delivery not in DELIVERIES:
-            raise GloveError(
-                "ERR_CONTEXT_DELIVERY",
-                f"There is no delivery {delivery!r} for context.",
-                f"Choose one of {', '.join(DELIVERIES)}.",
-            )
+        _check(delivery)
         if delivery == "history":
             check_key(key, taken=[entry.key for entry in self._of("history")])
         entry = _Entry(provider, delivery, key or "")
@@ -85,8 +80,10 @@ class ContextProviders:
     async def read(self, delivery: Delivery, abort: AbortToken) -> list[Message]:
         """The messages of one delivery as the model sees them; nothing is saved.
 
-        Raises what a provider raises, and ``Aborted`` before and after each of them.
+        Raises what a provider raises, ``Aborted`` before and after each of them, and ``GloveError``
+        (``ERR_CONTEXT_DELIVERY``) for an unknown delivery.
         """
+        _check(delivery)
         return [message for _, messages in await self._read(delivery, abort) for message in messages]
 
     async def read_history(self, visible: Sequence[Message], abort: AbortToken) -> HistoryContext:
@@ -109,6 +106,15 @@ class ContextProviders:
 
     def _of(self, delivery: Delivery) -> tuple[_Entry, ...]:
         return tuple(entry for entry in self._entries if entry.delivery == delivery)
+
+
+def _check(delivery: str) -> None:
+    if delivery not in DELIVERIES:
+        raise GloveError(
+            "ERR_CONTEXT_DELIVERY",
+            f"There is no delivery {delivery!r} for context.",
+            f"Choose one of {', '.join(DELIVERIES)}.",
+        )
 
 
 async def _value(entry: _Entry, abort: AbortToken) -> ContextValue:
