@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -175,6 +175,14 @@ def new_reply_id() -> str:
 def new_turn_id() -> str:
     """A fresh id for the message that a turn begins with."""
     return f"turn_{uuid.uuid4().hex}"
+
+
+def user_message(request: str | Sequence[ContentPart]) -> Message:
+    """What a person said, as the message that a turn begins with."""
+    if isinstance(request, str):
+        return Message(sender="user", text=request, id=new_turn_id())
+    text = parts_text(request) or "[multimodal message]"
+    return Message(sender="user", text=text, content=list(request), id=new_turn_id())
 
 
 class TokenUsage(Shape):

@@ -6,12 +6,19 @@ would wait for itself, and a question on the display is withdrawn with the tool 
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Generator
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import TypeVar
 
-from agents.base.abort import AbortToken
+import structlog
+
+from agents.base.abort import Aborted, AbortToken
+
+log = structlog.get_logger(__name__)
+T = TypeVar("T")
 
 
 @dataclass(eq=False)
@@ -66,3 +73,21 @@ def tool_scope(abort: AbortToken | None) -> Generator[None]:
 def tool_abort() -> AbortToken | None:
     """The token that withdraws questions of the running tool, or None."""
     return _tool_abort.get()
+
+
+async def carefully(work: asyncio.Task[T], abort: AbortToken) -> T:
+    """Await ``work``; a cancelled caller aborts it and waits for its tidying up, but only the first time."""
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        if work.done():
+            raise
+        abort.abort("cancelled")
+        try:
+            await asyncio.wait({work})
+        except asyncio.CancelledError:
+            work.cancel()
+            raise
+        if not work.cancelled() and (fault := work.exception()) is not None and not isinstance(fault, Aborted):
+            log.error("a cancelled turn failed", error=repr(fault))
+        raise
