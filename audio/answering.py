@@ -229,17 +229,21 @@ class Answering:
     async def _watch(self, reply: Reply, token: AbortToken, awaited: bool) -> None:
         """See to it that the user is not left in silence: a sound, a word of patience, an honest end."""
         began, cued, patient = clock.now(), not awaited, not awaited
+        heard = began
         played = self._io.player.played_total
         while not reply.void and not token.aborted:
             await asyncio.sleep(WATCH_S)
             if self._io.player.played_total != played:
                 played = self._io.player.played_total
                 reply.alive()
+                heard = clock.now()
             silent_s = clock.now() - max(began, reply.last_sign)
-            if not cued and not reply.audible and silent_s >= self._cue_s:
+            # Work that nobody hears (a subagent talks for a minute) is a sign of life, but silence to the user.
+            quiet_s = clock.now() - max(heard, reply.last_words)
+            if not cued and not reply.audible and quiet_s >= self._cue_s:
                 cued = True
                 reply.sound(earcons.thinking(self._io.player.rate_hz))
-            if reply.tools_open and silent_s >= self._give_up_s and not patient:
+            if reply.tools_open and quiet_s >= self._give_up_s and not patient:
                 patient = True
                 reply.say(phrase("still_working", reply.language))
             elif silent_s >= self._give_up_s * (TOOL_PATIENCE if reply.tools_open else 1):

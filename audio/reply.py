@@ -21,6 +21,8 @@ from agents.core.events import (
     CompactionStart,
     ModelResponse,
     ModelResponseComplete,
+    SubagentCompleted,
+    SubagentInvoked,
     TextDelta,
     ToolUse,
     ToolUseResult,
@@ -107,7 +109,7 @@ class Reply:
         self.parts: list[Part] = []
         self.tools_open = 0
         self.tools_done = 0
-        self.last_sign = clock.now()
+        self.last_sign = self.last_words = clock.now()
         self.marks: dict[str, float] = {}
         self.fault: GloveError | None = None
         self.void = False
@@ -118,7 +120,7 @@ class Reply:
         self._on_tool = on_tool
         self._buffer = SentenceBuffer(language)
         self._speakable = Speakable(language)
-        self._compacting = False
+        self._aside = 0
         self._dismissed = False
         self._queued = 0
         self._pending: asyncio.Queue[Part | None] = asyncio.Queue()
@@ -138,15 +140,16 @@ class Reply:
 
     def _record_text(self, event: AgentEvent) -> None:
         match event:
-            case CompactionStart():
-                self._compacting = True
-            case CompactionEnd():
-                self._compacting = False
-            case TextDelta() if not self._compacting:
+            case CompactionStart() | SubagentInvoked():
+                # What is said from here on is a summary, or between agents.
+                self._aside += 1
+            case CompactionEnd() | SubagentCompleted():
+                self._aside = max(0, self._aside - 1)
+            case TextDelta() if not self._aside:
                 self._add_text(event.reply_id, event.text)
-            case ModelResponseComplete() if not self._compacting:
+            case ModelResponseComplete() if not self._aside:
                 self._end_part(event.text)
-            case ModelResponse() if not self._compacting:
+            case ModelResponse() if not self._aside:
                 if event.text:
                     self._add_text(event.reply_id, event.text)
                 self._end_part(event.text)
@@ -180,6 +183,7 @@ class Reply:
             self.parts.append(part)
             self._pending.put_nowait(part)
         part.text += text
+        self.last_words = clock.now()
         self._mark("text")
         for sentence in self._buffer.push(text):
             part.sentences.put_nowait(sentence)
