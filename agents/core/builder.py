@@ -12,6 +12,7 @@ from agents.base.abort import AbortToken
 from agents.base.errors import GloveError
 from agents.core.arrivals import Arrivals, Wake, WakeHandler
 from agents.core.assembly import Core, assemble
+from agents.core.builtin import builtin_tools
 from agents.core.display import DisplayManager
 from agents.core.events import Subscriber
 from agents.core.executor import MAX_RETRIES
@@ -46,6 +47,8 @@ class AgentBuilder(ABC):
         server_mode: whether nobody sits in front of this agent; packages ask when they choose defaults.
         events: how events from outside are kept, decided about and told.
         on_wake: runs the turns that events start; see ``set_wake_handler``.
+        builtin_tools: offer ``glove_update_tasks`` and ``glove_post_to_inbox`` where the store can keep what they
+            write; of tools with these names that are folded before ``build``, those are kept.
     """
 
     def __init__(
@@ -62,6 +65,7 @@ class AgentBuilder(ABC):
         server_mode: bool = False,
         events: Events | None = None,
         on_wake: WakeHandler | None = None,
+        builtin_tools: bool = True,
     ) -> None:
         self.server_mode = server_mode
         self._prompt = PromptMachine(model, system_prompt, summarise=summarise_tool_results)
@@ -69,6 +73,7 @@ class AgentBuilder(ABC):
         self._display = display or DisplayManager()
         self._compaction = compaction or Compaction()
         self._max_retries = max_retries
+        self._builtin_tools = builtin_tools
         self._permission_limit_s = permission_limit_s
         self._registry = ToolRegistry()
         self._subscribers = Subscribers()
@@ -208,6 +213,8 @@ class AgentBuilder(ABC):
             max_retries=self._max_retries,
             permission_limit_s=self._permission_limit_s,
         )
+        if self._builtin_tools:
+            self._registry.lead(builtin_tools(self._core.context.store))
         return self
 
     @abstractmethod

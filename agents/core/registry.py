@@ -42,6 +42,13 @@ class ToolRegistry:
         _check_unique((*self._tools, tool))
         self._set((*self._tools, tool))
 
+    def lead(self, tools: Iterable[AnyTool]) -> None:
+        """Register ``tools`` before all others, except those whose names are taken."""
+        new = tuple(tool for tool in tools if self.find(tool.name) is None)
+        if new:
+            _check_unique(new)
+            self._set((*new, *self._tools))
+
     def replace(self, previous_names: Iterable[str], next_tools: Sequence[AnyTool]) -> None:
         """Swap the tools named in ``previous_names`` for ``next_tools``, all or nothing.
 

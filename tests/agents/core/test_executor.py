@@ -24,7 +24,7 @@ from tests.agents.core.scene import Ear, Where, returning, story, tool
 async def results(*calls: Call, tools: list[Tool[Any]], abort: AbortToken | None = None) -> list[ToolUseResult]:
     """The outcomes of one batch of ``calls``."""
     ear = Ear()
-    glove = Glove(model=ScriptedModel([list(calls), "done"])).add_subscriber(ear)
+    glove = Glove(model=ScriptedModel([list(calls), "done"]), builtin_tools=False).add_subscriber(ear)
     for each in tools:
         glove.fold(each)
     await glove.build().process_request("go", abort)

@@ -264,7 +264,7 @@ async def test_a_tool_folded_in_the_middle_of_a_turn_is_offered_next() -> None:
         return "learned"
 
     with ScriptedModel([Call("learn"), Call("new"), "done"]) as model:
-        glove = Glove(model=model).fold(tool("learn", learn)).build()
+        glove = Glove(model=model, builtin_tools=False).fold(tool("learn", learn)).build()
         await glove.process_request("learn it")
     assert [[spec.name for spec in request.tools] for request in model.requests] == [
         ["learn"],
