@@ -1,6 +1,7 @@
 """A model that says what it was told to: for tests, demonstrations, and benchmarks with a simulated provider.
 
-Scripts are strict: a call without a scripted reply fails, and so does ``assert_finished`` while replies are left.
+Scripts are strict: a call without a scripted reply fails, a call that is not the one a reply was written for fails, and
+``assert_finished`` fails if there was such a call, even if its failure was swallowed, or while replies are left.
 """
 
 from __future__ import annotations
@@ -56,7 +57,29 @@ class Hang:
 
 
 Step = Say | Call | Fail | Hang
-Reply = str | Step | Sequence[Step]
+PlainReply = str | Step | Sequence[Step]
+
+
+@dataclass(frozen=True)
+class When:
+    """A reply to one particular request; another one in its place fails.
+
+    Attributes:
+        asks: text that the newest message must contain, or a function that recognises the request.
+        reply: what is answered to it.
+    """
+
+    asks: str | Callable[[PromptRequest], bool]
+    reply: PlainReply
+
+    def fits(self, request: PromptRequest) -> bool:
+        """Whether ``request`` is the one."""
+        if isinstance(self.asks, str):
+            return bool(request.messages) and self.asks in request.messages[-1].text
+        return self.asks(request)
+
+
+Reply = PlainReply | When
 Responder = Callable[[PromptRequest], Reply | Awaitable[Reply]]
 
 
@@ -71,7 +94,8 @@ class ScriptedModel:
         usage: tokens that each call reports; counted in words when None.
         name: what ``name`` says.
 
-    ``requests`` holds all requests so far. As a context manager it asserts on leaving that the script was used up.
+    ``requests`` holds all requests so far, ``unexpected`` those that the script had no reply for. As a context manager
+    it asserts on leaving that the script was followed to its end.
     """
 
     def __init__(
@@ -92,6 +116,7 @@ class ScriptedModel:
         self._usage = usage
         self._name = name
         self.requests: list[PromptRequest] = []
+        self.unexpected: list[PromptRequest] = []
 
     @property
     def name(self) -> str:
@@ -108,7 +133,9 @@ class ScriptedModel:
         self._replies.extend(replies)
 
     def assert_finished(self) -> None:
-        """Raise ``AssertionError`` if scripted replies are left."""
+        """Raise ``AssertionError`` if a request was not expected, or scripted replies are left."""
+        if self.unexpected:
+            raise AssertionError(f"{len(self.unexpected)} unexpected requests, the first: {_told(self.unexpected[0])}")
         if self._replies:
             raise AssertionError(f"{self.remaining} scripted replies were not used, the next is {self._replies[0]!r}")
 
@@ -122,22 +149,38 @@ class ScriptedModel:
             self.assert_finished()
 
     async def prompt(self, request: PromptRequest, notify: Notify, abort: AbortToken) -> ModelResult:
-        """Give the next scripted reply. Raises ``GloveError`` (``ERR_SCRIPT_EXHAUSTED``) if there is none."""
+        """Give the next scripted reply.
+
+        Raises ``GloveError``: ``ERR_SCRIPT_EXHAUSTED`` if there is none, ``ERR_SCRIPT_MISMATCH`` if it is the reply to
+        another request.
+        """
         self.requests.append(request)
         abort.check()
         return await abort.race(self._play(await self._next(request), request, notify, abort))
 
-    async def _next(self, request: PromptRequest) -> Reply:
+    async def _next(self, request: PromptRequest) -> PlainReply:
         if self._responder is not None:
-            reply = self._responder(request)
-            return await reply if inspect.isawaitable(reply) else reply
-        if not self._replies:
+            answer = self._responder(request)
+            reply = await answer if inspect.isawaitable(answer) else answer
+        elif self._replies:
+            reply = self._replies.pop(0)
+        else:
+            self.unexpected.append(request)
             raise GloveError(
                 "ERR_SCRIPT_EXHAUSTED", f"Model call {len(self.requests)} has no scripted reply.", "Extend the script."
             )
-        return self._replies.pop(0)
+        if not isinstance(reply, When):
+            return reply
+        if not reply.fits(request):
+            self.unexpected.append(request)
+            raise GloveError(
+                "ERR_SCRIPT_MISMATCH",
+                f"Model call {len(self.requests)} is not the scripted one, {reply.asks!r}: {_told(request)}",
+                "Correct the script, or what led to this request.",
+            )
+        return reply.reply
 
-    async def _play(self, reply: Reply, request: PromptRequest, notify: Notify, abort: AbortToken) -> ModelResult:
+    async def _play(self, reply: PlainReply, request: PromptRequest, notify: Notify, abort: AbortToken) -> ModelResult:
         await _pause(self._first_token_s)
         text = ""
         calls: list[ToolCall] = []
@@ -178,10 +221,14 @@ def tokens(text: str) -> list[str]:
     return re.findall(r"\s*\S+\s*|\s+", text)
 
 
-def _steps(reply: Reply) -> Sequence[Step]:
+def _steps(reply: PlainReply) -> Sequence[Step]:
     if isinstance(reply, str):
         return (Say(reply),)
     return reply if isinstance(reply, Sequence) else (reply,)
+
+
+def _told(request: PromptRequest) -> str:
+    return repr(request.messages[-1].text) if request.messages else "no message at all"
 
 
 def _counted(request: PromptRequest, text: str) -> TokenUsage:

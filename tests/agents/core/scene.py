@@ -1,9 +1,9 @@
-"""What the tests of the core share: a subscriber that remembers, tools, and conversations as lines of text."""
+"""What the tests of the core share: tools, and conversations as lines of text."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -12,28 +12,7 @@ from agents.core.events import AgentEvent, TextDelta
 from agents.core.messages import Message
 from agents.core.store import StoreAdapter
 from agents.core.tool import Tool, ToolContext
-
-E = TypeVar("E", bound=AgentEvent)
-
-
-class Ear:
-    """Remembers all events; ``on_event`` may act on each."""
-
-    def __init__(self, on_event: Callable[[AgentEvent], None] | None = None) -> None:
-        self.events: list[AgentEvent] = []
-        self._on_event = on_event
-
-    async def record(self, event: AgentEvent) -> None:
-        self.events.append(event)
-        if self._on_event is not None:
-            self._on_event(event)
-
-    def of(self, kind: type[E]) -> list[E]:
-        return [event for event in self.events if isinstance(event, kind)]
-
-    @property
-    def types(self) -> list[str]:
-        return [event.type for event in self.events if not isinstance(event, TextDelta)]
+from agents.testing.subscriber import RecordingSubscriber as Ear
 
 
 class Where(BaseModel):

@@ -10,7 +10,7 @@ from agents.base.errors import GloveError
 from agents.core.events import AgentEvent, ModelResponse, TextDelta
 from agents.core.messages import Message, ModelResult
 from agents.core.model import PromptRequest
-from agents.models.scripted import Call, Say, ScriptedModel, tokens
+from agents.models.scripted import Call, Say, ScriptedModel, When, tokens
 
 
 async def ask(model: ScriptedModel) -> tuple[ModelResult, list[tuple[float, AgentEvent]]]:
@@ -35,6 +35,25 @@ async def test_a_script_is_used_up_exactly() -> None:
     with pytest.raises(GloveError) as exhausted:
         await ask(ScriptedModel())
     assert exhausted.value.code == "ERR_SCRIPT_EXHAUSTED"
+
+
+async def test_an_unexpected_request_is_not_forgotten_even_if_its_failure_was() -> None:
+    model = ScriptedModel()
+    with pytest.raises(GloveError):
+        await ask(model)
+    with pytest.raises(AssertionError, match="1 unexpected requests, the first: 'hi'"):
+        model.assert_finished()
+
+
+@pytest.mark.parametrize("wrong", ["bye", lambda request: len(request.messages) > 1])
+async def test_a_reply_can_be_meant_for_one_request_only(wrong: object) -> None:
+    model = ScriptedModel([When("hi", "hello"), When(wrong, "never")])  # type: ignore[arg-type]
+    assert (await ask(model))[0].messages[0].text == "hello"
+    with pytest.raises(GloveError) as mismatch:
+        await ask(model)
+    assert mismatch.value.code == "ERR_SCRIPT_MISMATCH"
+    with pytest.raises(AssertionError, match="unexpected"):
+        model.assert_finished()
 
 
 async def test_without_streaming_there_is_one_response() -> None:

@@ -1,0 +1,123 @@
+"""Races, swept instead of sampled: run something again and again, and interfere at each single step of it.
+
+A *step* is what runs between two points at which any task of the loop waits. On virtual time the same scenario takes
+the same steps each time, so that "cancel it at step 17" is a place in the program.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
+from typing import Any, TypeVar
+
+from agents.base.clock import run_virtual
+
+T = TypeVar("T")
+
+MAX_STEPS = 100_000
+"""A scenario with more steps than this is taken for one that does not end."""
+
+
+class Steps:
+    """Counts the steps of all tasks that are started while it counts, and acts before one of them.
+
+    Args:
+        at: number of the step, counted from one; None only counts.
+        action: what to do right before it, for example ``abort.abort``.
+    """
+
+    def __init__(self, at: int | None = None, action: Callable[[], object] | None = None) -> None:
+        self.count = 0
+        self._at = at
+        self._action = action
+        self._counting = False
+
+    @contextlib.contextmanager
+    def counting(self) -> Generator[None]:
+        """Count while the block runs, in the tasks that it starts."""
+        loop = asyncio.get_running_loop()
+        before = loop.get_task_factory()
+        loop.set_task_factory(self._task)
+        self._counting = True
+        try:
+            yield
+        finally:
+            self._counting = False
+            loop.set_task_factory(before)
+
+    @property
+    def reached(self) -> bool:
+        """Whether the chosen step came."""
+        return self._at is not None and self.count >= self._at
+
+    def _task(self, loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> asyncio.Task[Any]:
+        return asyncio.Task(_stepping(work, self._step), loop=loop, **options)
+
+    def _step(self) -> None:
+        if not self._counting:
+            return
+        self.count += 1
+        if self.count > MAX_STEPS:
+            raise AssertionError("the scenario does not end")
+        if self.count == self._at and self._action is not None:
+            self._action()
+
+
+def sweep(scenario: Callable[[int | None], Coroutine[Any, Any, Steps]], *, every: int = 1, first: int = 1) -> int:
+    """Run ``scenario(None)`` to learn how many steps it takes, then ``scenario(step)`` for each of them.
+
+    Args:
+        scenario: runs on fresh objects on virtual time, interferes at the given step, checks what must hold whatever
+            the step was, and returns its ``Steps``.
+        every: only every that many steps are tried.
+        first: the first step that is tried.
+
+    Returns:
+        How many steps were tried.
+
+    Raises:
+        AssertionError: what a scenario raised, with the number of the step in a note.
+    """
+    total = run_virtual(scenario(None)).count
+    tried = 0
+    for step in range(first, total + 1, every):
+        try:
+            run_virtual(scenario(step))
+        except BaseException as fault:
+            fault.add_note(f"at step {step} of {total}")
+            raise
+        tried += 1
+    return tried
+
+
+def left_behind(ignoring: Iterable[asyncio.Task[Any]] = ()) -> list[str]:
+    """The names of tasks that are still there, besides the running one and those in ``ignoring``."""
+    known = {asyncio.current_task(), *ignoring}
+    return sorted(task.get_name() for task in asyncio.all_tasks() if task not in known)
+
+
+async def _stepping(work: Coroutine[Any, Any, T], step: Callable[[], None]) -> T:
+    return await _Stepping(work, step)
+
+
+class _Stepping(Awaitable[T]):
+    """Awaits ``work`` and calls ``step`` each time it goes on."""
+
+    def __init__(self, work: Coroutine[Any, Any, T], step: Callable[[], None]) -> None:
+        self._work = work
+        self._step = step
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        fault: BaseException | None = None
+        while True:
+            self._step()
+            try:
+                waited_for = self._work.send(None) if fault is None else self._work.throw(fault)
+            except StopIteration as end:
+                return end.value
+            fault = None
+            try:
+                yield waited_for
+            except BaseException as thrown:  # noqa: BLE001 - it is thrown into the work, whatever it is
+                fault = thrown
