@@ -81,13 +81,41 @@ class Agent:
             calls = [call for part in reply for call in part.tool_calls or ()]
             if not calls:
                 return reply[-1]
-            await self._act(Batch(calls), tools)
+            await self._act(Batch(calls), turn, tools)
             turn.abort.check()
             async with self._arrivals.telling() as news:
                 if news:
                     await self._context.append(news)
-            if await self._observer.due():
+            if turn.compaction_wanted or await self._observer.due():
+                turn.compaction_wanted = False
                 await self._observer.compact(turn.abort)
+
+    async def relay(self, message: Message, answer: Sequence[Message], turn: Turn) -> Message:
+        """Store ``message`` and the ``answer`` that was found without the model. Returns the last agent message of it.
+
+        Replies in it are told and can be reported on as if a model had made them. Events go on waiting.
+        """
+        try:
+            await self._ledger.settle(turn.abort)
+        finally:
+            await self._context.append([*self._ledger.take_notices(), message])
+        for part in answer:
+            turn.abort.check()
+            if part.sender == "agent":
+                await self._say(part, turn, "short_circuit")
+            else:
+                await self._context.append([part])
+        return answer[-1]
+
+    async def compact(self, turn: Turn) -> bool:
+        """Summarise the history from inside ``turn``; while tools run, not before their results are stored.
+
+        Returns whether it is done. Raises ``Aborted``.
+        """
+        if turn.acting:
+            turn.compaction_wanted = True
+            return False
+        return await self._observer.compact(turn.abort)
 
     async def _open(self, said: Sequence[Message], abort: AbortToken) -> Opening | None:
         """Store what the request begins with, and read what all of its model calls share. None if there is nothing."""
@@ -154,22 +182,29 @@ class Agent:
             # The reason why the reply was cut is on its way to the caller and must not be replaced.
             log.exception("a reply cut short could not be stored", reply_id=draft.reply_id)
 
-    async def _act(self, batch: Batch, tools: ToolContext) -> None:
+    async def _act(self, batch: Batch, turn: Turn, tools: ToolContext) -> None:
         """Run a batch and store a result for every call of it, even if the turn ends meanwhile."""
+        turn.acting = True
         try:
             await self._executor.run(batch, tools, self._notify)
         finally:
+            turn.acting = False
             await self._context.append([Message(sender="user", text="tool results", tool_results=batch.results)])
 
     async def _out_of_turns(self, calls_made: int, turn: Turn) -> Message:
         text = (
             f"I have reached the maximum number of turns ({calls_made}) for one request. Send a new message to go on."
         )
-        message = Message(sender="agent", text=text, id=new_reply_id())
-        self._ledger.open(message.id or "")
-        await self._notify(ModelResponse(text, message.id or "", stop_reason="max_turns"))
-        await self._ledger.keep(message, lambda: self._context.append([message]), expect_report=turn.heard_reports)
+        message = Message(sender="agent", text=text)
+        await self._say(message, turn, "max_turns")
         return message
+
+    async def _say(self, message: Message, turn: Turn, stop_reason: str) -> None:
+        """Tell and store a reply that no model made."""
+        message.id = reply_id = new_reply_id()
+        self._ledger.open(reply_id)
+        await self._notify(ModelResponse(message.text, reply_id, tuple(message.tool_calls or ()), stop_reason))
+        await self._ledger.keep(message, lambda: self._context.append([message]), expect_report=turn.heard_reports)
 
 
 class Draft:

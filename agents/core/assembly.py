@@ -26,6 +26,7 @@ class Core:
 
     context: Context
     observer: Observer
+    executor: Executor
     ledger: HeardLedger
     agent: Agent
     recovered: bool = False
@@ -55,16 +56,17 @@ def assemble(
     """Build the parts of an agent that remembers in ``store``."""
     context = Context(store)
     observer = Observer(context, prompt, subscribers.emit, compaction)
+    executor = Executor(registry, Permissions(store, permission_limit_s), max_retries)
     ledger = HeardLedger(store)
     agent = Agent(
         context=context,
         prompt=prompt,
         registry=registry,
-        executor=Executor(registry, Permissions(store, permission_limit_s), max_retries),
+        executor=executor,
         observer=observer,
         ledger=ledger,
         arrivals=arrivals,
         providers=providers,
         notify=subscribers.emit,
     )
-    return Core(context, observer, ledger, agent)
+    return Core(context, observer, executor, ledger, agent)

@@ -16,6 +16,11 @@ from agents.core.builtin import builtin_tools
 from agents.core.display import DisplayManager
 from agents.core.events import Subscriber
 from agents.core.executor import MAX_RETRIES
+from agents.core.extensions.controls import AgentControls
+from agents.core.extensions.extensions import Extensions
+from agents.core.extensions.hooks import HookHandler
+from agents.core.extensions.skills import Skill, SkillHandler
+from agents.core.extensions.subagents import SubAgentFactory, SubAgentKind
 from agents.core.external import Events
 from agents.core.messages import ContentPart, Delivery, Message
 from agents.core.model import ModelAdapter
@@ -80,6 +85,7 @@ class AgentBuilder(ABC):
         self._queue = TurnQueue()
         self._preparers = TurnPreparers()
         self._providers = ContextProviders(self._subscribers.emit)
+        self._extensions = Extensions(self._registry, self._controls, self._subscribers.emit)
         self._arrivals = Arrivals(
             events or Events(),
             busy=lambda: self._queue.busy,
@@ -141,6 +147,52 @@ class AgentBuilder(ABC):
     def remove_subscriber(self, subscriber: Subscriber) -> None:
         """Undo one ``add_subscriber``."""
         self._subscribers.remove(subscriber)
+
+    def define_hook(self, name: str, handler: HookHandler) -> Self:
+        """Run ``handler`` when the user writes ``/name``, before the model sees the message. Returns the agent itself.
+
+        It may rewrite the message or answer it; what it raises fails the turn, whose message is stored as it was
+        written. A hook of the same name is replaced; a skill of the same name cannot be called by the user.
+
+        Raises ``GloveError`` (``ERR_EXTENSION_NAME``) for a name that ``/name`` cannot express.
+        """
+        self._extensions.define_hook(name, handler)
+        return self
+
+    def define_skill(
+        self, name: str, handler: SkillHandler, *, description: str | None = None, expose_to_agent: bool = False
+    ) -> Self:
+        """Put what ``handler`` returns before the user's message when that says ``/name``. Returns the agent itself.
+
+        What it raises fails the turn, whose message is stored as it was written. A skill of the same name is replaced.
+
+        Args:
+            name: letters, digits, hyphens and underscores.
+            handler: sync or async; returns text, or parts of text and media.
+            description: when to use it, for the model.
+            expose_to_agent: the model may call it by itself, with ``glove_invoke_skill``.
+
+        Raises:
+            GloveError: ``ERR_EXTENSION_NAME``; ``ERR_TOOL_DUPLICATE`` if another tool has the name of that one.
+        """
+        self._extensions.define_skill(Skill(name, handler, description, expose_to_agent))
+        return self
+
+    def define_sub_agent(self, name: str, factory: SubAgentFactory, *, description: str | None = None) -> Self:
+        """Let the model give work to agents that ``factory`` makes, with ``glove_invoke_subagent``.
+
+        Returns the agent itself. A subagent of the same name is replaced.
+
+        Args:
+            name: letters, digits, hyphens and underscores.
+            factory: sync or async; returns a built agent for one piece of work.
+            description: what it is good for, for the model.
+
+        Raises:
+            GloveError: ``ERR_EXTENSION_NAME``; ``ERR_TOOL_DUPLICATE`` if another tool has the name of that one.
+        """
+        self._extensions.define_sub_agent(SubAgentKind(name, factory, description))
+        return self
 
     def set_model(self, model: ModelAdapter) -> None:
         """Use ``model`` from the next model call on."""
@@ -216,6 +268,10 @@ class AgentBuilder(ABC):
         if self._builtin_tools:
             self._registry.lead(builtin_tools(self._core.context.store))
         return self
+
+    @abstractmethod
+    def _controls(self) -> AgentControls:
+        """The inside of the built agent."""
 
     @abstractmethod
     async def process_request(

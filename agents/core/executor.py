@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from agents.base import clock
 from agents.base.abort import Aborted
+from agents.core.display import QuestionClosed
 from agents.core.events import ToolUseResult
 from agents.core.messages import ToolCall, ToolResult, ToolResultData, copied
 from agents.core.model import Notify
@@ -146,11 +147,15 @@ class Executor:
         return None
 
     async def _execute(self, call: Running) -> None:
+        outcome = aborted(UNFINISHED)
         try:
+            await call.open()
             outcome = await self._attempts(call)
         except Aborted:
             call.interrupted = True
             outcome = aborted(ABORTED_BY_USER)
+        finally:
+            await call.close(outcome)
         await call.end(outcome)
 
     async def _attempts(self, call: Running) -> ToolResultData:
@@ -158,7 +163,7 @@ class Executor:
         while True:
             try:
                 value = await self._once(call)
-            except ToolTooSlow as fault:
+            except (ToolTooSlow, QuestionClosed) as fault:
                 return failed(str(fault))
             except Exception as fault:
                 if abort.aborted and not tool.un_abortable:
@@ -181,7 +186,7 @@ class Executor:
                 if tool.un_abortable:
                     await asyncio.wait({task})
                 else:
-                    await _until_aborted(task, context)
+                    await _until_aborted(task, context, tool.settle_s)
         except TimeoutError:
             if not task.done():
                 task.cancel()
@@ -226,6 +231,7 @@ class Running:
         self._call = batch.calls[index]
         self._notify = notify
         self._since_s = clock.now()
+        self._opened = False
 
     @property
     def tool_name(self) -> str:
@@ -242,6 +248,17 @@ class Running:
             return self.raw_input()
         model: type[BaseModel] = self.tool.args
         return model.model_validate({} if self._call.input_args is None else self.raw_input())
+
+    async def open(self) -> None:
+        """Tell what the tool wants to be told before it runs."""
+        if self.tool.bracket is not None:
+            self._opened = True
+            await self._notify(self.tool.bracket.opened(self.arguments()))
+
+    async def close(self, outcome: ToolResultData) -> None:
+        """Tell what belongs to it, if it was opened."""
+        if self.tool.bracket is not None and self._opened:
+            await self._notify(self.tool.bracket.closed(self.arguments(), outcome))
 
     def start(self) -> None:
         """The tool is about to be called."""
@@ -273,7 +290,7 @@ async def _together(work: Sequence[Any]) -> None:
             group.create_task(piece)
 
 
-async def _until_aborted(task: asyncio.Task[Any], context: ToolContext) -> None:
+async def _until_aborted(task: asyncio.Task[Any], context: ToolContext, settle_s: float) -> None:
     aborted_now = asyncio.Event()
     remove = context.abort.on_abort(aborted_now.set)
     watch = asyncio.ensure_future(aborted_now.wait())
@@ -282,6 +299,8 @@ async def _until_aborted(task: asyncio.Task[Any], context: ToolContext) -> None:
     finally:
         remove()
         watch.cancel()
+    if settle_s and not task.done():
+        await asyncio.wait({task}, timeout=settle_s)
     if not task.done():
         context.abort.check()
 

@@ -12,11 +12,12 @@ from agents.base.errors import GloveError
 from agents.core.arrivals import Wake
 from agents.core.assembly import Core
 from agents.core.builder import AgentBuilder
+from agents.core.extensions.controls import AgentControls
 from agents.core.external import Disposition, ExternalEvent, WhenIdle
 from agents.core.messages import ContentPart, Delivery, Message, user_message
 from agents.core.runtime_context import DELIVERIES
 from agents.core.tool import ToolContext
-from agents.core.turn import Turn, carefully, running, waits_for_itself
+from agents.core.turn import Turn, carefully, current_turn, running
 
 
 class Glove(AgentBuilder):
@@ -147,6 +148,15 @@ class Glove(AgentBuilder):
         async with self._floor(token):
             return await core.observer.compact(token)
 
+    async def force_compaction(self) -> bool:
+        """Summarise the history as ``compact`` does, also from inside a turn of this agent.
+
+        While tools run it waits until their results are stored, so that no call is parted from its result, and returns
+        False; otherwise it returns when it is done.
+        """
+        turn = current_turn(self)
+        return await self.compact() if turn is None else await self._built().agent.compact(turn)
+
     async def compaction_due(self) -> bool:
         """Whether the history has come near its limit and an idle moment should be used to summarise it."""
         return await self._built().observer.imminent()
@@ -178,15 +188,24 @@ class Glove(AgentBuilder):
                 await core.recover()
                 try:
                     await self._preparers.run(turn.abort)
+                    said = None if message is None else await self._extensions.prepare(message, turn.abort)
                 except BaseException:
                     if message is not None:
                         await core.context.append([message])
                     raise
                 tools = ToolContext(self._display, self, turn.abort, turn.language or "en")
-                return await core.agent.ask(message, turn, tools)
+                if said is None:
+                    return await core.agent.ask(None, turn, tools)
+                if said.answer is not None:
+                    return await core.agent.relay(said.message, said.answer, turn)
+                return await core.agent.ask(said.message, turn, tools, before=said.before)
+
+    def _controls(self) -> AgentControls:
+        core = self._built()
+        return AgentControls(self, core.context, core.observer, self._prompt, core.executor)
 
     def _must_not_wait_for_itself(self) -> None:
-        if waits_for_itself(self):
+        if current_turn(self) is not None:
             raise GloveError(
                 "ERR_TURN_REENTRANT",
                 "A tool asked its own agent for another turn, which would wait for the tool to end.",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 
 from agents.base.abort import AbortToken
+from agents.core.events import AgentEvent
 from agents.core.messages import ToolResultData
 from agents.core.model import Sentences, ToolSpec
 
@@ -43,6 +44,18 @@ class ToolContext:
     language: str = "en"
 
 
+class Bracket(Protocol):
+    """The events around the runs of a tool: told once per call, whatever the number of attempts."""
+
+    def opened(self, arguments: Any) -> AgentEvent:
+        """The tool is about to run with these validated arguments."""
+        ...
+
+    def closed(self, arguments: Any, outcome: ToolResultData) -> AgentEvent:
+        """It has run, or was stopped."""
+        ...
+
+
 @dataclass(frozen=True)
 class Tool(Generic[Args]):
     """A tool of an agent.
@@ -59,6 +72,8 @@ class Tool(Generic[Args]):
         time_limit_s: seconds one attempt may take; then it is cancelled, and the call ends with an error.
         max_result_chars: what ``data`` is cut to. A tool that has more keeps it itself and returns where it is, or puts
             it into ``renderData``, which only screens get.
+        settle_s: seconds it may take after an abort to put what it keeps in order; the turn waits that long at most.
+        bracket: events around every run, however it ends.
         generate_summary: makes the short form that replaces the result in older context.
         sentences: what a person says to call the tool directly.
     """
@@ -73,6 +88,8 @@ class Tool(Generic[Args]):
     parallel: bool = False
     time_limit_s: float | None = None
     max_result_chars: int = MAX_RESULT_CHARS
+    settle_s: float = 0.0
+    bracket: Bracket | None = None
     generate_summary: Callable[[Any], Awaitable[str]] | None = None
     sentences: Sequence[Sentences] = field(default_factory=tuple[Sentences, ...])
 

@@ -30,6 +30,8 @@ class Turn:
         abort: stops the turn.
         language: language of the user's words (BCP-47 primary tag) where it is known.
         heard_reports: whether somebody will report what was heard of each reply.
+        acting: whether tools are running whose results are not stored yet.
+        compaction_wanted: whether the history shall be summarised once they are.
         finished: set when the turn has left the queue.
     """
 
@@ -37,6 +39,8 @@ class Turn:
     abort: AbortToken
     language: str | None = None
     heard_reports: bool = False
+    acting: bool = False
+    compaction_wanted: bool = False
     finished: bool = False
 
 
@@ -55,9 +59,9 @@ def running(turn: Turn) -> Generator[None]:
         _turns.reset(reset)
 
 
-def waits_for_itself(owner: object) -> bool:
-    """Whether the caller runs inside an unfinished turn of ``owner``, directly or through agents that it called."""
-    return any(turn.owner is owner and not turn.finished for turn in _turns.get())
+def current_turn(owner: object) -> Turn | None:
+    """The unfinished turn of ``owner`` that the caller runs in, directly or through agents that it called."""
+    return next((turn for turn in _turns.get() if turn.owner is owner and not turn.finished), None)
 
 
 @contextlib.contextmanager
