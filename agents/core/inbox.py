@@ -43,7 +43,7 @@ async def pending_items(context: Context) -> list[InboxItem]:
     """Items without an answer; none if the store has no inbox."""
     if "inbox" not in context.store.supports:
         return []
-    return [item for item in await context.store.get_inbox_items() if item.status == "pending"]
+    return await context.store.get_pending_inbox_items()
 
 
 def pending_block(items: Iterable[InboxItem]) -> str:

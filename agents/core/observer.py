@@ -57,9 +57,8 @@ class Observer:
 
     async def count(self, usage: TokenUsage) -> None:
         """Account for one model call."""
-        await self._context.store.add_tokens(usage)
+        await self._context.store.count_model_call(usage)
         await self._notify(TokenConsumption(usage))
-        await self._context.store.increment_turn()
 
     async def imminent(self) -> bool:
         """Whether the limit is so near that a reply with tool calls should be stored after a summary."""

@@ -9,7 +9,10 @@ from agents.core.messages import Heard, InboxItem, Message, PermissionStatus, Ta
 
 
 class StoreAdapter(ABC):
-    """Persists one conversation. Lists returned are copies.
+    """Persists one conversation. Lists returned are copies, as deep as they go.
+
+    ``agents.testing.check_store`` runs the contract against a store. A method either does all it says or raises a
+    ``GloveError`` and has changed nothing: what the agent could not store it stores with its next write.
 
     ``supports`` names the optional groups that are implemented: ``amend``, ``tasks``, ``permissions``, ``inbox``,
     ``subagents``. Absence silently disables the feature that needs it.
@@ -45,6 +48,11 @@ class StoreAdapter(ABC):
     @abstractmethod
     async def increment_turn(self) -> None:
         """Count one model call."""
+
+    async def count_model_call(self, usage: TokenUsage) -> None:
+        """Count tokens and one model call; stores that write to a disk override this and write once."""
+        await self.add_tokens(usage)
+        await self.increment_turn()
 
     @abstractmethod
     async def reset_counters(self) -> None:
@@ -96,6 +104,14 @@ class StoreAdapter(ABC):
     async def get_resolved_inbox_items(self) -> list[InboxItem]:
         """Items that were resolved and not yet consumed."""
         return [item for item in await self.get_inbox_items() if item.status == "resolved"]
+
+    async def get_pending_inbox_items(self) -> list[InboxItem]:
+        """Items without an answer.
+
+        This and ``get_resolved_inbox_items`` are asked for at each request: stores that keep many items override them,
+        so that what was dealt with long ago costs nothing.
+        """
+        return [item for item in await self.get_inbox_items() if item.status == "pending"]
 
     async def create_sub_agent_store(self, namespace: str, durable: bool = False) -> StoreAdapter:
         """A store for a subagent: durable ones are found again by namespace."""

@@ -6,7 +6,7 @@ import uuid
 from typing import Any, TypeVar
 
 from agents.core.messages import Heard, InboxItem, Message, PermissionStatus, Task, TokenUsage
-from agents.core.store import StoreAdapter
+from agents.core.store import StoreAdapter, since_compaction
 from agents.stores.permission_key import input_key
 
 S = TypeVar("S", Task, InboxItem)
@@ -34,6 +34,10 @@ class MemoryStore(StoreAdapter):
     async def get_messages(self) -> list[Message]:
         """See ``StoreAdapter``."""
         return [message.model_copy(deep=True) for message in self._messages]
+
+    async def get_visible_messages(self) -> list[Message]:
+        """See ``StoreAdapter``."""
+        return [message.model_copy(deep=True) for message in since_compaction(self._messages)]
 
     async def append_messages(self, messages: list[Message]) -> None:
         """See ``StoreAdapter``."""
