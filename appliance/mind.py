@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 AUTO_PROVIDER = "anthropic"
 """The provider that ``auto`` takes when its key is present."""
 
+WITHOUT_TOOLS = frozenset({"none", "smollm", "simulated"})
+"""Providers whose models call no tool by themselves; the sentences that tools declare are all that calls one."""
+
 SENTENCES_COST_S = 0.1
 """Declared time of compiling the sentences of the tools, on the virtual clock."""
 
@@ -46,6 +49,7 @@ class Mind:
         timer_book: where timers are stored: ``book``, or memory when they shall not outlive the process.
         path: the file of conversations, or None for memory.
         instructions: the model's system prompt.
+        calls_tools: whether the model chooses tools by itself.
     """
 
     model: ModelAdapter
@@ -55,6 +59,7 @@ class Mind:
     timer_book: EverydayBook
     path: Path | None
     instructions: str
+    calls_tools: bool = True
 
     def agent(
         self,
@@ -73,7 +78,13 @@ class Mind:
         from agents.core.glove import Glove
 
         record = store or conversation_store(self.path, conversation_id or new_conversation_id())
-        glove = Glove(model=self.model, system_prompt=self.instructions, store=record, display=display)
+        glove = Glove(
+            model=self.model,
+            system_prompt=self.instructions,
+            store=record,
+            display=display,
+            builtin_tools=self.calls_tools,
+        )
         for tool in self.tools:
             glove.fold(tool)
         return glove.build()
@@ -165,7 +176,8 @@ def build_mind(config: GloveConfig, credentials: Credentials | None = None, *, l
     timers = TimerBook(timer_book)
     # A simulated provider stands for a model alone: a tool that answered first would spoil the measurement.
     tools = () if provider == "simulated" else tuple(everyday_tools(book, timers))
-    return Mind(model, tools, book, timers, timer_book, path, config.model.system_prompt or INSTRUCTIONS)
+    instructions = config.model.system_prompt or INSTRUCTIONS
+    return Mind(model, tools, book, timers, timer_book, path, instructions, provider not in WITHOUT_TOOLS)
 
 
 def build_model(config: GloveConfig, provider: str, credentials: Credentials | None = None) -> ModelAdapter:

@@ -115,6 +115,15 @@ async def test_the_everyday_tools_come_with_the_agent_but_not_with_a_simulated_m
         await mind.close()
 
 
+async def test_only_a_model_that_chooses_tools_gets_a_list_of_tasks_and_an_inbox() -> None:
+    for provider, chooses in (("anthropic", True), ("none", False), ("smollm", False)):
+        mind = build_mind(config(model={"provider": provider}), credentials(ANTHROPIC_API_KEY="k"))
+        names = [tool.name for tool in mind.agent().tools]
+        assert (names[:2] == ["glove_update_tasks", "glove_post_to_inbox"]) == chooses
+        assert any(name.startswith("glove_") for name in names) == chooses
+        await mind.close()
+
+
 async def test_the_small_model_comes_from_the_configured_store_of_weights(tmp_path: Path) -> None:
     chosen = config(model={"provider": "smollm"}, weights={"dir": str(tmp_path / "mine"), "sources": ["cache"]})
     model = build_model(chosen, "smollm")
