@@ -1,0 +1,60 @@
+// The tools that every agent in the browser has: its task list, and its letter box.
+
+/** @import { Tool } from "./toolbox.js" */
+/** @import { Task } from "./types.js" */
+
+/** @type {Tool} */
+export const updateTasks = {
+  name: "glove_update_tasks",
+  description: "Replace the task list that the user sees. Give the whole list every time; an empty list clears it.",
+  parameters: {
+    type: "object",
+    properties: {
+      todos: {
+        type: "array",
+        items: {
+          type: "object",
+          properties: {
+            content: { type: "string", description: "What is to be done" },
+            activeForm: { type: "string", description: "What is shown while it is being done" },
+            status: { type: "string", enum: ["pending", "in_progress", "completed"] },
+          },
+          required: ["content", "activeForm", "status"],
+        },
+      },
+    },
+    required: ["todos"],
+  },
+  async do({ todos }, _, { store }) {
+    const before = await store.getTasks();
+    const now = Date.now();
+    /** @type {Task[]} */
+    const tasks = todos.map((/** @type {Task} */ todo, /** @type {number} */ index) => ({
+      ...todo,
+      id: before.find((task) => task.content === todo.content)?.id ?? `task_${now}_${index}`,
+    }));
+    await store.addTasks(tasks);
+    return { status: "success", data: { tasks } };
+  },
+};
+
+/** @type {Tool} */
+export const postToInbox = {
+  name: "glove_post_to_inbox",
+  description: "Leave a request that somebody outside answers later; the answer arrives in a later turn.",
+  parameters: {
+    type: "object",
+    properties: {
+      tag: { type: "string", minLength: 1 },
+      request: { type: "string", minLength: 1 },
+      blocking: { type: "boolean", default: false, description: "Whether you cannot go on without the answer" },
+    },
+    required: ["tag", "request"],
+  },
+  async do({ tag, request, blocking = false }, _, { store }) {
+    const id = `inbox_${Date.now()}_${Math.random().toString(36).slice(2, 8).padEnd(6, "0")}`;
+    const created_at = new Date().toISOString();
+    await store.addInboxItem({ id, tag, request, response: null, status: "pending", blocking, created_at, resolved_at: null });
+    return { status: "success", data: { inbox_item_id: id, message: "Posted. The answer will arrive in a later turn." } };
+  },
+};

@@ -1,0 +1,2 @@
+/** @returns {any} */
+export function relayTransport(/** @type {any} */ _a, /** @type {any} */ _b) { return null; }
