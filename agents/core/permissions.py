@@ -9,7 +9,7 @@ import structlog
 
 from agents.base.abort import Aborted, AbortToken
 from agents.base.errors import GloveError
-from agents.core.display import DisplayManager
+from agents.core.display import DisplayManager, QuestionClosed, Unanswered
 from agents.core.store import StoreAdapter
 from agents.core.tool import Tool
 
@@ -58,15 +58,21 @@ class Permissions:
     async def _ask(self, tool: Tool[Any], raw_input: Any, display: DisplayManager, abort: AbortToken) -> Verdict:
         question = {"renderer": RENDERER, "toolName": tool.name, "toolInput": raw_input}
         try:
-            answer = await display.push_and_wait(RENDERER, question, abort=abort, timeout_s=self._answer_limit_s)
+            answer = await display.ask(RENDERER, question, abort=abort, timeout_s=self._answer_limit_s)
         except Aborted:
             abort.check()
             return Verdict(False, f"The question for permission to run {tool.name} was withdrawn.")
-        except TimeoutError:
+        except Unanswered:
             log.info("permission not answered", tool=tool.name, limit_s=self._answer_limit_s)
             return Verdict(False, f"Nobody answered the question for permission to run {tool.name}.")
+        except QuestionClosed as closed:
+            log.info("permission question closed", tool=tool.name, error=closed.code)
+            return Verdict(False, f"The question for permission to run {tool.name} was refused. {closed}")
         except GloveError as refusal:
             log.info("permission question refused", tool=tool.name, error=refusal.code)
             return Verdict(False, f"The question for permission to run {tool.name} was refused.")
-        await self._store.set_permission(tool.name, "granted" if answer else "denied", raw_input)
-        return ALLOWED if answer else Verdict(False, f"The user denied permission to run {tool.name}.")
+        await self._store.set_permission(tool.name, "granted" if answer.value else "denied", raw_input)
+        if answer.value:
+            return ALLOWED
+        words = f" They said: {answer.said!r}." if answer.said else ""
+        return Verdict(False, f"The user denied permission to run {tool.name}.{words}")

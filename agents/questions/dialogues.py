@@ -1,0 +1,94 @@
+"""Dialogues of one question each: yes or no, one of several, and free words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from agents.questions.choices import Option, chosen
+from agents.questions.contract import NotUnderstood, Refused, Understood, Verdict
+from agents.questions.polar import Polarity, is_stop, polarity
+from agents.questions.sentences import either, phrase, sentence
+
+Words = Callable[[str], str]
+"""A text that depends on the language it is said in."""
+
+MOST_READ = 6
+"""How many options are read aloud; who wants one of the others knows it from the screen."""
+
+
+@dataclass(frozen=True)
+class YesNo:
+    """A question answered by yes or no.
+
+    Attributes:
+        text: the question.
+        stop_is_no: whether refusing to answer is a no.
+    """
+
+    text: Words
+    stop_is_no: bool = False
+
+    def question(self, language: str) -> str:
+        """See ``Dialogue``."""
+        return self.text(language)
+
+    def again(self, language: str) -> str:
+        """See ``Dialogue``."""
+        return f"{phrase('yes_or_no', language)} {self.text(language)}"
+
+    def hear(self, utterance: str, language: str) -> Verdict:
+        """See ``Dialogue``."""
+        if is_stop(utterance, language):
+            return Understood(False) if self.stop_is_no else Refused()
+        said = polarity(utterance, language)
+        return NotUnderstood() if said is None else Understood(said is Polarity.YES)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A question answered by one of ``options``; the answer is its value."""
+
+    text: str
+    options: tuple[Option, ...]
+
+    def question(self, language: str) -> str:
+        """See ``Dialogue``."""
+        return f"{sentence(self.text)} {phrase('one_of', language, options=self._read(language))}".strip()
+
+    def again(self, language: str) -> str:
+        """See ``Dialogue``."""
+        return phrase("one_of_again", language, options=self._read(language))
+
+    def hear(self, utterance: str, language: str) -> Verdict:
+        """See ``Dialogue``."""
+        option = chosen(utterance, self.options, language)
+        if option is not None:
+            return Understood(option.value)
+        return Refused() if is_stop(utterance, language) else NotUnderstood()
+
+    def _read(self, language: str) -> str:
+        return either([option.label for option in self.options[:MOST_READ]], language)
+
+
+@dataclass(frozen=True)
+class Verbatim:
+    """A question whose answer is what was said, word for word."""
+
+    text: Words
+
+    def question(self, language: str) -> str:
+        """See ``Dialogue``."""
+        return self.text(language)
+
+    def again(self, language: str) -> str:
+        """See ``Dialogue``."""
+        return phrase("again", language, question=self.text(language))
+
+    def hear(self, utterance: str, language: str) -> Verdict:
+        """See ``Dialogue``."""
+        if is_stop(utterance, language):
+            return Refused()
+        said: Any = utterance.strip()
+        return Understood(said) if said else NotUnderstood()
