@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+from agents.base import clock
 from agents.core.messages import Heard, InboxItem, Message, PermissionStatus, Task, TokenUsage
 
 
@@ -113,12 +114,27 @@ class StoreAdapter(ABC):
         """
         return [item for item in await self.get_inbox_items() if item.status == "pending"]
 
+    async def resolve_inbox_item(self, item_id: str, response: str) -> bool:
+        """Answer a pending item; the agent is told at its next request. False if no such item is pending.
+
+        The first answer counts. Stores that several processes write to override this, so that it counts there too.
+        """
+        pending = any(item.id == item_id and item.status == "pending" for item in await self.get_inbox_items())
+        if pending:
+            await self.update_inbox_item(item_id, resolution(response))
+        return pending
+
     async def create_sub_agent_store(self, namespace: str, durable: bool = False) -> StoreAdapter:
         """A store for a subagent: durable ones are found again by namespace."""
         raise NotImplementedError
 
     async def close(self) -> None:
         """Release files; idempotent."""
+
+
+def resolution(response: str) -> dict[str, Any]:
+    """The changes that answer an inbox item now."""
+    return {"status": "resolved", "response": response, "resolved_at": clock.wall().isoformat()}
 
 
 def since_compaction(messages: list[Message]) -> list[Message]:
