@@ -1,17 +1,24 @@
 """What every store must do, as checks that anybody can run against their own.
 
-``await check_store(make)`` runs all checks that apply to the groups the store supports; each failure is an
-``AssertionError`` that names the rule. ``make`` returns a new, empty store each time it is called.
+    async def make() -> StoreAdapter:
+        return MyStore(new_database())
+
+    run_virtual(check_store(make))   # or asyncio.run, for a store that talks to a server
+
+``check_store`` runs all checks that apply to the groups the store supports; each failure is an ``AssertionError`` that
+names the rule. ``make`` returns a new, empty store each time it is called; each is closed at the end.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from agents.core.messages import InboxItem, Message, Task, TokenUsage, ToolCall, ToolResult, ToolResultData
 from agents.core.store import StoreAdapter
 
+T = TypeVar("T")
 Make = Callable[[], Awaitable[StoreAdapter]]
 Check = Callable[[StoreAdapter], Awaitable[None]]
 
@@ -56,14 +63,22 @@ async def starts_empty(store: StoreAdapter) -> None:
 
 
 async def gives_copies(store: StoreAdapter) -> None:
-    """Neither the caller's objects nor those handed out are the store's own."""
-    given = Message(sender="user", text="as it was")
-    await store.append_messages([given])
+    """Neither the caller's objects nor those handed out are the store's own, however deep one looks."""
+    call = ToolCall(tool_name="look", input_args={"in": ["here"]}, id="c1", provider_options={"p": {"k": 1}})
+    result = ToolResult(tool_name="look", call_id="c1", result=ToolResultData(data={"found": [1]}))
+    given = Message(sender="agent", text="as it was", id="r1", tool_calls=[call])
+    await store.append_messages([given, Message(sender="user", text="tool results", tool_results=[result])])
+    before = [message.model_dump() for message in await store.get_messages()]
     given.text = "changed by the writer"
-    taken = await store.get_messages()
-    taken[0].text = "changed by a reader"
-    taken.clear()
-    _same([m.text for m in await store.get_messages()], ["as it was"], "messages are copied in and out")
+    call.input_args["in"].append("there")
+    result.result.data["found"].append(2)
+    for read in (store.get_messages, store.get_visible_messages):
+        taken = await read()
+        taken[0].text = "changed by a reader"
+        _first(taken[0].tool_calls).input_args["in"].clear()
+        _first(taken[1].tool_results).result.data["found"].clear()
+        taken.clear()
+    _same([m.model_dump() for m in await store.get_messages()], before, "messages are copied in and out, deeply")
 
 
 async def keeps_order_under_concurrency(store: StoreAdapter) -> None:
@@ -102,6 +117,8 @@ async def counts(store: StoreAdapter) -> None:
     total = usage.model_copy(update={"tokens_in": 11})
     _same((await store.get_token_consumption()).model_dump(), total.model_dump(), "all counters are kept")
     _same(await store.get_turn_count(), 2, "turns are counted")
+    await store.count_model_call(TokenUsage(tokens_out=4))
+    _same((await store.get_token_count(), await store.get_turn_count()), (20, 3), "a model call counts as both")
     await store.reset_counters()
     _same(await store.get_token_consumption(), TokenUsage(), "a reset zeroes all token counters")
     _same(await store.get_turn_count(), 0, "a reset zeroes turns")
@@ -137,46 +154,105 @@ async def keeps_tasks(store: StoreAdapter) -> None:
     await store.update_task("unknown", {"status": "completed"})
     tasks = await store.get_tasks()
     _same([(t.id, t.status) for t in tasks], [("b", "pending"), ("a", "completed")], "tasks keep order and changes")
+    tasks[0].content = "changed by a reader"
+    _same((await store.get_tasks())[0].content, "second first", "tasks are copies")
+    await store.add_tasks([Task(id="c", content="instead", activeForm="Going")])
+    _same(
+        [t.model_dump() for t in await store.get_tasks()],
+        [Task(id="c", content="instead", activeForm="Going").model_dump()],
+        "a new list takes the place of the old one",
+    )
     await store.add_tasks([])
     _same(await store.get_tasks(), [], "an empty list clears")
 
 
 async def remembers_permissions(store: StoreAdapter) -> None:
-    """Answers are kept per tool and input, whatever the order of the input's keys."""
+    """Answers are kept per tool and input, whatever the order of the input's keys, at any depth."""
     _same(await store.get_permission("t", {"a": 1}), "unset", "no answer is unset")
-    await store.set_permission("t", "granted", {"a": 1, "b": 2})
+    await store.set_permission("t", "granted", {"a": 1, "b": {"x": [1, 2], "ü": None}})
     await store.set_permission("t", "denied")
-    _same(await store.get_permission("t", {"b": 2, "a": 1}), "granted", "equal inputs share an answer")
-    _same(await store.get_permission("t", {"a": 1}), "unset", "other inputs do not")
+    equal = {"b": {"ü": None, "x": [1, 2]}, "a": 1}
+    _same(await store.get_permission("t", equal), "granted", "equal inputs share an answer")
+    for other in (
+        {"a": 1},
+        {"a": 1, "b": {"x": [2, 1], "ü": None}},
+        {"a": "1", "b": {"x": [1, 2], "ü": None}},
+        [equal],
+    ):
+        _same(await store.get_permission("t", other), "unset", f"another input has no answer: {other!r}")
     _same(await store.get_permission("t"), "denied", "no input is an input")
-    _same(await store.get_permission("u", {"a": 1, "b": 2}), "unset", "other tools do not")
+    _same(await store.get_permission("u", equal), "unset", "other tools have no answer")
+    await store.set_permission("t", "denied", equal)
+    _same(await store.get_permission("t", equal), "denied", "a new answer takes the place of the old one")
+    await store.set_permission("t", "unset", equal)
+    _same(await store.get_permission("t", equal), "unset", "an answer can be forgotten")
 
 
 async def keeps_inbox(store: StoreAdapter) -> None:
     """Items keep their order and change one by one."""
-    await store.add_inbox_item(InboxItem(id="z", tag="t", request="first", blocking=True))
+    await store.add_inbox_item(InboxItem(id="z", tag="t", request="first", blocking=True, created_at="2030-01-01"))
     await store.add_inbox_item(InboxItem(id="a", tag="t", request="second"))
-    await store.update_inbox_item("a", {"status": "resolved", "response": "yes", "resolved_at": "2030-01-01"})
+    await store.update_inbox_item("a", {"status": "resolved", "response": "yes", "resolved_at": "2030-01-02"})
     await store.update_inbox_item("unknown", {"status": "resolved"})
     items = await store.get_inbox_items()
     _same([(i.id, i.status) for i in items], [("z", "pending"), ("a", "resolved")], "items keep order and changes")
+    _same((items[0].blocking, items[0].created_at), (True, "2030-01-01"), "items come back whole")
+    items[0].request = "changed by a reader"
+    _same((await store.get_inbox_items())[0].request, "first", "items are copies")
+    pending = await store.get_pending_inbox_items()
+    _same([(i.id, i.request) for i in pending], [("z", "first")], "items without an answer are found")
     resolved = await store.get_resolved_inbox_items()
     _same([(i.id, i.response) for i in resolved], [("a", "yes")], "resolved items are found")
     await store.update_inbox_item("a", {"status": "consumed"})
     _same(await store.get_resolved_inbox_items(), [], "consumed items are not told again")
+    _same([i.response for i in await store.get_inbox_items()], [None, "yes"], "consumed items are kept")
+
+
+async def answers_an_inbox_item_once(store: StoreAdapter) -> None:
+    """The first answer to a pending item counts; nothing else can be answered."""
+    await store.add_inbox_item(InboxItem(id="z", tag="t", request="first"))
+    await store.add_inbox_item(InboxItem(id="a", tag="t", request="second", status="consumed"))
+    _same(await store.resolve_inbox_item("z", "done"), True, "a pending item can be answered")
+    answers = [await store.resolve_inbox_item(item, "again") for item in ("z", "a", "unknown")]
+    _same(answers, [False, False, False], "nothing else can be answered")
+    resolved = [(i.id, i.response, bool(i.resolved_at)) for i in await store.get_resolved_inbox_items()]
+    _same(resolved, [("z", "done", True)], "the first answer counts")
 
 
 async def separates_subagents(store: StoreAdapter) -> None:
-    """A subagent's messages are its own; durable ones are found again."""
+    """A subagent's record is its own; durable ones are found again, also a subagent's subagents."""
     durable = await store.create_sub_agent_store("helper", durable=True)
     await durable.append_messages([Message(sender="user", text="for the helper")])
+    await durable.count_model_call(TokenUsage(tokens_in=5))
     again = await store.create_sub_agent_store("helper", durable=True)
     _same([m.text for m in await again.get_messages()], ["for the helper"], "a durable store is found again")
     _same(await store.get_messages(), [], "the parent does not see it")
-    fresh = await store.create_sub_agent_store("helper")
-    _same(await fresh.get_messages(), [], "a store that is not durable is new")
-    identifiers = {store.identifier, durable.identifier, fresh.identifier}
-    _same(len(identifiers), 3, "identifiers differ")
+    _same(await store.get_token_count(), 0, "its tokens are its own")
+    fresh, other = [await store.create_sub_agent_store("helper") for _ in range(2)]
+    await fresh.append_messages([Message(sender="user", text="once")])
+    _same(await other.get_messages(), [], "a store that is not durable is new")
+    _same([m.text for m in await durable.get_messages()], ["for the helper"], "and leaves the durable one alone")
+    below = await durable.create_sub_agent_store("helper", durable=True)
+    _same(await below.get_messages(), [], "a subagent's subagent has a record of its own")
+    identifiers = {each.identifier for each in (store, durable, fresh, other, below)}
+    _same(len(identifiers), 5, "identifiers differ")
+    await fresh.close()
+    await durable.close()
+    _same(await store.get_messages(), [], "closing a subagent's store leaves the parent's open")
+
+
+async def survives_cancellation(store: StoreAdapter) -> None:
+    """A caller that is cancelled leaves a batch behind whole or not at all, and the store usable."""
+    batch = [Message(sender="user", text=f"{part}") for part in range(3)]
+    for _ in range(4):
+        task = asyncio.ensure_future(store.append_messages(batch))
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    await store.append_messages([Message(sender="user", text="end")])
+    texts = [message.text for message in await store.get_messages()]
+    _same(texts[-1:], ["end"], "the store goes on working")
+    _same(texts[:-1], ["0", "1", "2"] * (len(texts) // 3), "batches are whole")
 
 
 CHECKS: tuple[tuple[str | None, Check], ...] = (
@@ -184,14 +260,22 @@ CHECKS: tuple[tuple[str | None, Check], ...] = (
     (None, keeps_messages_whole),
     (None, gives_copies),
     (None, keeps_order_under_concurrency),
+    (None, survives_cancellation),
     (None, shows_the_newest_summary_on),
     (None, counts),
     ("amend", amends),
     ("tasks", keeps_tasks),
     ("permissions", remembers_permissions),
     ("inbox", keeps_inbox),
+    ("inbox", answers_an_inbox_item_once),
     ("subagents", separates_subagents),
 )
+
+
+def _first(items: list[T] | None) -> T:
+    if not items:
+        raise AssertionError("tool calls and results come back with their message")
+    return items[0]
 
 
 def _same(actual: object, expected: object, rule: str) -> None:

@@ -16,57 +16,14 @@ from pydantic_core import PydanticSerializationError
 from agents.base import clock
 from agents.base.errors import GloveError
 from agents.core.messages import Heard, InboxItem, Message, PermissionStatus, Task, TokenUsage
-from agents.core.store import StoreAdapter
+from agents.core.store import StoreAdapter, resolution
 from agents.stores.memory import MemoryStore
 from agents.stores.permission_key import input_key
-from agents.stores.sqlite_file import Schema, SqliteFile
+from agents.stores.sqlite_file import SqliteFile
+from agents.stores.sqlite_schema import CONVERSATIONS, COUNTERS
 
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
-
-_COUNTERS = ("tokens_in", "tokens_out", "cache_creation_input_tokens", "cache_read_input_tokens")
-
-_SCHEMA = Schema("""
-CREATE TABLE IF NOT EXISTS conversations (
-    session_id TEXT PRIMARY KEY,
-    parent TEXT,
-    name TEXT,
-    created_at TEXT NOT NULL,
-    updated_at TEXT NOT NULL,
-    tokens_in INTEGER NOT NULL DEFAULT 0,
-    tokens_out INTEGER NOT NULL DEFAULT 0,
-    cache_creation_input_tokens INTEGER NOT NULL DEFAULT 0,
-    cache_read_input_tokens INTEGER NOT NULL DEFAULT 0,
-    turns INTEGER NOT NULL DEFAULT 0
-);
-CREATE TABLE IF NOT EXISTS messages (
-    position INTEGER PRIMARY KEY AUTOINCREMENT,
-    session_id TEXT NOT NULL,
-    message_id TEXT,
-    sender TEXT NOT NULL,
-    is_compaction INTEGER NOT NULL,
-    framework_context TEXT,
-    heard TEXT,
-    created_at TEXT,
-    body TEXT NOT NULL
-);
-CREATE INDEX IF NOT EXISTS messages_by_session ON messages (session_id, position);
-CREATE INDEX IF NOT EXISTS summaries ON messages (session_id, position) WHERE is_compaction;
-CREATE INDEX IF NOT EXISTS messages_by_id ON messages (session_id, message_id) WHERE message_id IS NOT NULL;
-CREATE TABLE IF NOT EXISTS tasks (
-    session_id TEXT NOT NULL, id TEXT NOT NULL, position INTEGER NOT NULL, body TEXT NOT NULL,
-    PRIMARY KEY (session_id, id)
-);
-CREATE TABLE IF NOT EXISTS permissions (
-    session_id TEXT NOT NULL, tool TEXT NOT NULL, input_key TEXT NOT NULL, status TEXT NOT NULL,
-    PRIMARY KEY (session_id, tool, input_key)
-);
-CREATE TABLE IF NOT EXISTS inbox (
-    session_id TEXT NOT NULL, id TEXT NOT NULL, status TEXT NOT NULL, body TEXT NOT NULL,
-    PRIMARY KEY (session_id, id)
-);
-CREATE INDEX IF NOT EXISTS inbox_by_status ON inbox (session_id, status);
-""")
 
 
 @dataclass(frozen=True)
@@ -96,7 +53,7 @@ class SqliteStore(StoreAdapter):
 
     def __init__(self, path: str | Path, session_id: str | None = None, *, max_bytes: int | None = None) -> None:
         self.identifier = session_id or f"glove_{uuid.uuid4().hex}"
-        self._file = SqliteFile(path, _SCHEMA, max_bytes)
+        self._file = SqliteFile(path, CONVERSATIONS, max_bytes)
         self._parent: SqliteStore | None = None
         self._children: dict[str, SqliteStore] = {}
 
@@ -157,14 +114,19 @@ class SqliteStore(StoreAdapter):
 
     async def add_tokens(self, usage: TokenUsage) -> None:
         """See ``StoreAdapter``."""
-        changes = ", ".join(f"{name} = {name} + ?" for name in _COUNTERS)
-        values = [getattr(usage, name) for name in _COUNTERS]
+        changes = ", ".join(f"{name} = {name} + ?" for name in COUNTERS)
+        values = [getattr(usage, name) for name in COUNTERS]
         await self._update_conversation(changes, values)
+
+    async def count_model_call(self, usage: TokenUsage) -> None:
+        """See ``StoreAdapter``."""
+        changes = ", ".join((*(f"{name} = {name} + ?" for name in COUNTERS), "turns = turns + 1"))
+        await self._update_conversation(changes, [getattr(usage, name) for name in COUNTERS])
 
     async def get_token_consumption(self) -> TokenUsage:
         """See ``StoreAdapter``."""
-        rows = await self._rows(f"SELECT {', '.join(_COUNTERS)} FROM conversations WHERE session_id = ?")
-        return TokenUsage.model_validate(dict(zip(_COUNTERS, rows[0], strict=True))) if rows else TokenUsage()
+        rows = await self._rows(f"SELECT {', '.join(COUNTERS)} FROM conversations WHERE session_id = ?")
+        return TokenUsage.model_validate(dict(zip(COUNTERS, rows[0], strict=True))) if rows else TokenUsage()
 
     async def get_turn_count(self) -> int:
         """See ``StoreAdapter``."""
@@ -177,7 +139,7 @@ class SqliteStore(StoreAdapter):
 
     async def reset_counters(self) -> None:
         """See ``StoreAdapter``."""
-        await self._update_conversation(", ".join(f"{name} = 0" for name in (*_COUNTERS, "turns")), [])
+        await self._update_conversation(", ".join(f"{name} = 0" for name in (*COUNTERS, "turns")), [])
 
     async def get_tasks(self) -> list[Task]:
         """See ``StoreAdapter``."""
@@ -231,6 +193,18 @@ class SqliteStore(StoreAdapter):
         rows = await self._rows("SELECT body FROM inbox WHERE session_id = ? ORDER BY rowid")
         return [self._parsed(InboxItem, body) for (body,) in rows]
 
+    async def get_resolved_inbox_items(self) -> list[InboxItem]:
+        """See ``StoreAdapter``."""
+        return await self._inbox_items("resolved")
+
+    async def get_pending_inbox_items(self) -> list[InboxItem]:
+        """See ``StoreAdapter``."""
+        return await self._inbox_items("pending")
+
+    async def _inbox_items(self, status: str) -> list[InboxItem]:
+        query = "SELECT body FROM inbox WHERE session_id = ? AND status = ? ORDER BY rowid"
+        return [self._parsed(InboxItem, body) for (body,) in await self._rows(query, status)]
+
     async def add_inbox_item(self, item: InboxItem) -> None:
         """See ``StoreAdapter``."""
         row = (self.identifier, item.id, item.status, _json(item))
@@ -246,18 +220,28 @@ class SqliteStore(StoreAdapter):
 
     async def update_inbox_item(self, item_id: str, changes: dict[str, Any]) -> None:
         """See ``StoreAdapter``."""
+        await self._change_item(item_id, changes)
 
-        def work(connection: sqlite3.Connection) -> None:
+    async def resolve_inbox_item(self, item_id: str, response: str) -> bool:
+        """See ``StoreAdapter``."""
+        return await self._change_item(item_id, resolution(response), only="pending")
+
+    async def _change_item(self, item_id: str, changes: dict[str, Any], only: str | None = None) -> bool:
+        """Change one item, if its status is ``only``. False if there is none such."""
+
+        def work(connection: sqlite3.Connection) -> bool:
             key = (self.identifier, item_id)
-            row = connection.execute("SELECT body FROM inbox WHERE session_id = ? AND id = ?", key).fetchone()
-            if row is not None:
-                item = _changed(self._parsed(InboxItem, row[0]), changes)
-                connection.execute(
-                    "UPDATE inbox SET status = ?, body = ? WHERE session_id = ? AND id = ?",
-                    (item.status, _json(item), *key),
-                )
+            row = connection.execute("SELECT status, body FROM inbox WHERE session_id = ? AND id = ?", key).fetchone()
+            if row is None or only not in (None, row[0]):
+                return False
+            item = _changed(self._parsed(InboxItem, row[1]), changes)
+            connection.execute(
+                "UPDATE inbox SET status = ?, body = ? WHERE session_id = ? AND id = ?",
+                (item.status, _json(item), *key),
+            )
+            return True
 
-        await self._write(work)
+        return await self._write(work)
 
     async def create_sub_agent_store(self, namespace: str, durable: bool = False) -> StoreAdapter:
         """See ``StoreAdapter``."""
@@ -341,7 +325,7 @@ class SqliteStore(StoreAdapter):
 
 async def list_conversations(path: str | Path) -> list[Conversation]:
     """The conversations of a file, last used first; subagents' have a ``parent``."""
-    file = SqliteFile(path, _SCHEMA)
+    file = SqliteFile(path, CONVERSATIONS)
 
     def work(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
         query = "SELECT session_id, parent, name, created_at, updated_at FROM conversations ORDER BY updated_at DESC"
@@ -353,14 +337,31 @@ async def list_conversations(path: str | Path) -> list[Conversation]:
         await file.close()
 
 
-async def resolve_inbox_item(path: str | Path, session_id: str, item_id: str, response: str) -> None:
-    """Answer an inbox item from another process than the one that runs its agent; unknown ids are ignored."""
-    store = SqliteStore(path, session_id)
+async def resolve_inbox_item(path: str | Path, item_id: str, response: str) -> bool:
+    """Answer a pending inbox item of whatever conversation of a file, also from another process than its agent's.
+
+    The agent is told at its next request. False if no such item is pending.
+    """
+    if not Path(path).exists():
+        return False
+    file = SqliteFile(path, CONVERSATIONS)
+
+    def work(connection: sqlite3.Connection) -> list[tuple[str]]:
+        query = "SELECT session_id FROM inbox WHERE id = ? AND status = 'pending'"
+        return connection.execute(query, (item_id,)).fetchall()
+
     try:
-        changes = {"status": "resolved", "response": response, "resolved_at": clock.wall().isoformat()}
-        await store.update_inbox_item(item_id, changes)
+        found = [session_id for (session_id,) in await file.read(work)]
     finally:
-        await store.close()
+        await file.close()
+    for session_id in found:
+        store = SqliteStore(path, session_id)
+        try:
+            if await store.resolve_inbox_item(item_id, response):
+                return True
+        finally:
+            await store.close()
+    return False
 
 
 def _json(shape: BaseModel) -> str:

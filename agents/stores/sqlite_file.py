@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from agents.base.clock import infer
+from agents.base.clock import blocking_sleep, infer, perf_counter
 from agents.base.errors import GloveError
 
 T = TypeVar("T")
@@ -27,6 +27,7 @@ MEMORY = Path(":memory:")
 """A database that ends when it is closed."""
 
 _WORK_COST_S = 0.001
+_AGAIN_S = 0.02
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,22 @@ class Schema:
     """The tables of a file.
 
     Attributes:
-        sql: statements that make what is missing.
-        version: grows with every change; a file of a newer version is left alone.
+        sql: statements that make the tables of a new file, as they are now.
+        changes: statements that take a file from version 1 to 2, from 2 to 3, and so on; they are never changed again.
     """
 
     sql: str
-    version: int = 1
+    changes: tuple[str, ...] = ()
+
+    @property
+    def version(self) -> int:
+        """Grows with every change; a file of a newer version is left alone."""
+        return len(self.changes) + 1
+
+    def statements_from(self, version: int) -> list[str]:
+        """What brings a file of ``version`` up to date; 0 is a new file."""
+        scripts = (self.sql,) if version == 0 else self.changes[version - 1 :]
+        return [statement for script in scripts for statement in _statements(script)]
 
 
 class SqliteFile:
@@ -115,9 +126,10 @@ class SqliteFile:
         )
         try:
             connection.execute(f"PRAGMA busy_timeout = {BUSY_LIMIT_MS}")
-            connection.execute("PRAGMA journal_mode = WAL")
+            _use_write_ahead_log(connection)
             connection.execute(f"PRAGMA synchronous = {self._synchronous}")
-            self._migrate(connection)
+            if self._version(connection) < self._schema.version:
+                self._migrate(connection)
             if self._max_bytes is not None:
                 page_bytes: int = connection.execute("PRAGMA page_size").fetchone()[0]
                 connection.execute(f"PRAGMA max_page_count = {max(1, self._max_bytes // page_bytes)}")
@@ -127,7 +139,7 @@ class SqliteFile:
         self._connection = connection
         return connection
 
-    def _migrate(self, connection: sqlite3.Connection) -> None:
+    def _version(self, connection: sqlite3.Connection) -> int:
         version: int = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > self._schema.version:
             raise GloveError(
@@ -135,15 +147,48 @@ class SqliteFile:
                 f"{self.path.name} was written by a newer version of this program.",
                 "Update the program, or use another file.",
             )
-        if version < self._schema.version:
-            connection.executescript(
-                f"BEGIN IMMEDIATE; {self._schema.sql} PRAGMA user_version = {self._schema.version}; COMMIT;"
-            )
+        return version
+
+    def _migrate(self, connection: sqlite3.Connection) -> None:
+        """Bring the file up to date, all or nothing; another process may be doing the same."""
+        connection.execute("BEGIN IMMEDIATE")
+        for statement in self._schema.statements_from(self._version(connection)):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {self._schema.version}")
+        connection.execute("COMMIT")
 
     def _disconnect(self) -> None:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def _statements(script: str) -> list[str]:
+    """The statements of a script one by one: run as a script they would end the transaction around them."""
+    statements, begun = list[str](), ""
+    for line in script.splitlines(keepends=True):
+        begun += line
+        if sqlite3.complete_statement(begun):
+            statements.append(begun.strip())
+            begun = ""
+    return statements
+
+
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Switch to write-ahead logging, which stays with the file.
+
+    The switch does not wait for other processes that open the same new file, whatever the time limit says.
+    """
+    deadline = perf_counter() + BUSY_LIMIT_MS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as fault:
+            if fault.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or perf_counter() > deadline:
+                raise
+            blocking_sleep(_AGAIN_S)
+        else:
+            return
 
 
 def store_error(fault: sqlite3.Error, path: Path) -> GloveError:

@@ -10,4 +10,4 @@ async def test_does_what_every_store_must() -> None:
     async def make() -> MemoryStore:
         return MemoryStore()
 
-    assert len(await check_store(make)) == 11
+    assert len(await check_store(make)) == 13

@@ -49,7 +49,7 @@ async def test_does_what_every_store_must(tmp_path: Path) -> None:
         count += 1
         return SqliteStore(tmp_path / "talk.db", f"session {count}")
 
-    assert len(await check_store(make)) == 11
+    assert len(await check_store(make)) == 13
 
 
 async def test_a_conversation_is_there_again_after_a_restart(tmp_path: Path) -> None:
@@ -80,7 +80,11 @@ async def test_sessions_share_a_file_without_seeing_each_other(tmp_path: Path) -
 async def test_an_item_is_answered_from_another_process(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "talk.db", "kitchen")
     await store.add_inbox_item(InboxItem(id="i1", tag="order", request="pizza or pasta?"))
-    await resolve_inbox_item(tmp_path / "talk.db", "kitchen", "i1", "pasta")
+    assert await resolve_inbox_item(tmp_path / "talk.db", "i1", "pasta")
+    assert not await resolve_inbox_item(tmp_path / "talk.db", "i1", "too late")
+    assert not await resolve_inbox_item(tmp_path / "talk.db", "unknown", "pasta")
+    assert not await resolve_inbox_item(tmp_path / "other.db", "i1", "pasta")
+    assert not (tmp_path / "other.db").exists()
     assert [item.response for item in await store.get_resolved_inbox_items()] == ["pasta"]
     await store.close()
 
