@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
+from collections.abc import Callable, Coroutine, Generator, Iterable
 from typing import Any, TypeVar
 
 from agents.base.clock import run_virtual
@@ -52,7 +52,7 @@ class Steps:
         return self._at is not None and self.count >= self._at
 
     def _task(self, loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> asyncio.Task[Any]:
-        return asyncio.Task(_stepping(work, self._step), loop=loop, **options)
+        return asyncio.Task(_Stepping(work, self._step), loop=loop, **options)
 
     def _step(self) -> None:
         if not self._counting:
@@ -97,27 +97,23 @@ def left_behind(ignoring: Iterable[asyncio.Task[Any]] = ()) -> list[str]:
     return sorted(task.get_name() for task in asyncio.all_tasks() if task not in known)
 
 
-async def _stepping(work: Coroutine[Any, Any, T], step: Callable[[], None]) -> T:
-    return await _Stepping(work, step)
-
-
-class _Stepping(Awaitable[T]):
-    """Awaits ``work`` and calls ``step`` each time it goes on."""
+class _Stepping(Coroutine[Any, Any, T]):
+    """``work``, with a call of ``step`` each time it goes on."""
 
     def __init__(self, work: Coroutine[Any, Any, T], step: Callable[[], None]) -> None:
         self._work = work
         self._step = step
 
+    def send(self, value: Any, /) -> Any:
+        self._step()
+        return self._work.send(value)
+
+    def throw(self, *fault: Any) -> Any:
+        self._step()
+        return self._work.throw(*fault)
+
+    def close(self) -> None:
+        self._work.close()
+
     def __await__(self) -> Generator[Any, Any, T]:
-        fault: BaseException | None = None
-        while True:
-            self._step()
-            try:
-                waited_for = self._work.send(None) if fault is None else self._work.throw(fault)
-            except StopIteration as end:
-                return end.value
-            fault = None
-            try:
-                yield waited_for
-            except BaseException as thrown:  # noqa: BLE001 - it is thrown into the work, whatever it is
-                fault = thrown
+        raise NotImplementedError("a task runs it")

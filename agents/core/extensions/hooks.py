@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from agents.base.abort import AbortToken
+from agents.base.errors import GloveError
 from agents.core.extensions.controls import AgentControls
 from agents.core.messages import Message
 
@@ -49,8 +50,17 @@ HookHandler = Callable[[HookInvocation], Awaitable[HookResult | None] | HookResu
 
 
 def answer_messages(answer: ShortCircuit) -> list[Message]:
-    """A short circuit's answer as messages of their own."""
+    """A short circuit's answer as messages of their own.
+
+    Raises ``GloveError`` (``ERR_HOOK_RESULT``) unless the last of them is the agent's and leaves no tool call open.
+    """
     if isinstance(answer, str):
         return [Message(sender="agent", text=answer)]
     messages = [answer] if isinstance(answer, Message) else answer
+    if not messages or messages[-1].sender != "agent" or messages[-1].tool_calls:
+        raise GloveError(
+            "ERR_HOOK_RESULT",
+            "A hook answered with messages that do not end with words of the agent.",
+            "Let the last message be the agent's, without tool calls.",
+        )
     return [message.model_copy(deep=True) for message in messages]
