@@ -2,7 +2,6 @@
 
 import { createEndpointModel } from "./endpoint-model.js";
 import { GloveError, isAbort, messageOf } from "./errors.js";
-import { hydrate } from "./hydrate.js";
 import { localTransport } from "./local-transport.js";
 import { Registry } from "./registry.js";
 import { relayTransport } from "./relay-transport.js";
@@ -187,7 +186,7 @@ export class GloveClient {
     this.listeners.clear();
   }
 
-  /** Tell the state, and then whoever listens. @param {AgentEvent} event */
+  /** Take an event: the state changes, and then those who listen are told. @param {AgentEvent} event */
   emit(event) {
     const now = Date.now();
     const strategyOf = (/** @type {string} */ renderer) => this.registry.strategyOf(renderer);
@@ -223,11 +222,11 @@ export class GloveClient {
     };
     emit({ type: "request_end", outcome: "success" });
     emit({ type: "slots", slots: [] });
-    emit({ type: "hydrated", timeline: [] });
+    emit({ type: "restored", messages: [] });
     const transport = this.connect(this.session.id, emit);
     try {
       const kept = await transport.open();
-      if (kept) emit({ ...kept, type: "hydrated", timeline: hydrate(kept.messages ?? []) });
+      if (kept) emit({ ...kept, type: "restored" });
       if (kept) emit({ type: "slots", slots: kept.slots ?? [] });
     } catch (fault) {
       emit({ type: "request_end", outcome: "error", message: messageOf(fault) });

@@ -1,7 +1,7 @@
 // One entry of the timeline as an element.
 
 import { element, isPicture } from "./dom.js";
-import { words as asText } from "./timeline.js";
+import { asText } from "./results.js";
 import { shown } from "./values.js";
 import { readable } from "./words.js";
 

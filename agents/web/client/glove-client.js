@@ -1,7 +1,7 @@
 // Conversations with Glove agents in a web page: no build step, no dependencies.
 //
 //   import { GloveClient, mountChat } from "./glove-client.js";
-//   mountChat(document.body, new GloveClient({ server: "/api/agent", persistSession: true }));
+//   mountChat(document.body, new GloveClient({ server: "/api", persistSession: true }));
 
 export { Agent } from "./agent.js";
 export { GloveClient } from "./client.js";
@@ -14,8 +14,10 @@ export { MemoryStore } from "./memory-store.js";
 export { mountChat, voiceElements } from "./mount.js";
 export { inboxElement, statsLine, tasksElement } from "./panels.js";
 export { Registry } from "./registry.js";
+export { relayTransport } from "./relay-transport.js";
 export { createRemoteStore } from "./remote-store.js";
 export { TimelineView } from "./render.js";
+export { createRestStore } from "./rest.js";
 export { STORAGE_KEY, Session, generateSessionId } from "./session.js";
 export { reduceSlots, visibleSlots } from "./slots.js";
 export { SseParser, sseValues } from "./sse.js";

@@ -1,6 +1,6 @@
 // The timeline of a conversation that was stored before.
 
-import { finish } from "./timeline.js";
+import { finish } from "./results.js";
 
 /** @import { ContentPart, Message, NoteEntry, TimelineEntry, ToolEntry, ToolResult } from "./types.js" */
 
@@ -52,12 +52,18 @@ function noteOf(message) {
 /** @type {(message: Message) => TimelineEntry} */
 function userEntry(message) {
   const parts = message.content ?? [];
+  const text = message.pre_modified_text ?? userText(message.text, parts);
+  return { kind: "user", key: "", text, ...mediaOf(parts) };
+}
+
+/**
+ * @param {ContentPart[]} parts
+ * @returns {{images?: string[], attachments?: string[]}} addresses of pictures, and names of other media
+ */
+export function mediaOf(parts) {
   const images = parts.filter((part) => part.type === "image").map(address).filter(Boolean);
   const others = parts.filter((part) => part.type !== "image" && part.type !== "text");
   return {
-    kind: "user",
-    key: "",
-    text: message.pre_modified_text ?? userText(message.text, parts),
     ...(images.length > 0 ? { images } : {}),
     ...(others.length > 0 ? { attachments: others.map((part) => part.name || part.type) } : {}),
   };

@@ -1,7 +1,10 @@
 // What a conversation looks like after an event: a pure function from state and event to state.
 //
 // Beside the agent's own events it takes `user_message`, `request_end`, `announcement`, `heard`, `tasks`, `inbox` and
-// `hydrated`. Entries are never changed in place: whoever draws them can compare by identity.
+// `restored`. Entries are never changed in place: whoever draws them can compare by identity.
+
+import { hydrate } from "./hydrate.js";
+import { finish } from "./results.js";
 
 /** @import { AgentEntry, AgentEvent, ClientState, TimelineEntry, ToolEntry, ToolResultData } from "./types.js" */
 
@@ -77,20 +80,20 @@ const STEPS = {
   heard,
   tasks: (state, event) => ({ ...state, tasks: list(event.tasks) }),
   inbox: (state, event) => ({ ...state, inbox: list(event.inbox) }),
-  stats: (state, event) => ({ ...state, stats: { ...state.stats, ...event.stats } }),
   voice: (state, event) => ({ ...state, voice: event.voice ?? null }),
   flush,
   request_end: requestEnd,
-  hydrated: (state, event) => ({
+  request_fault: (state, event) => failed(flush(state), event),
+  restored: (state, event) => ({
     ...initialState(),
     busy: state.busy,
     slots: state.slots,
     voice: state.voice,
-    timeline: /** @type {TimelineEntry[]} */ (event.timeline).slice(-MOST_ENTRIES),
+    timeline: hydrate(event.messages ?? []).slice(-MOST_ENTRIES),
     serial: state.serial,
     tasks: list(event.tasks),
     inbox: list(event.inbox),
-    stats: { ...initialState().stats, ...event.stats },
+    stats: sum(initialState().stats, event.stats ?? {}, true),
   }),
 };
 
@@ -162,30 +165,6 @@ function toolResult(state, event) {
   return Array.isArray(tasks) ? { ...settled, tasks } : settled;
 }
 
-/**
- * @param {ToolEntry} entry
- * @param {ToolResultData} result
- * @returns {ToolEntry} the entry with what came of it
- */
-export function finish(entry, result) {
-  const finished = { ...entry, status: result.status };
-  const output = words(result.data ?? result.message);
-  if (output !== null) finished.output = output;
-  if (result.renderData !== undefined && result.renderData !== null) finished.renderData = result.renderData;
-  return finished;
-}
-
-/** @param {unknown} value @returns {string | null} text as it is, anything else as JSON */
-export function words(value) {
-  if (value === null || value === undefined) return null;
-  if (typeof value === "string") return value;
-  try {
-    return JSON.stringify(value) ?? String(value);
-  } catch {
-    return String(value); // it contains itself, or a number that JSON does not know
-  }
-}
-
 /** @type {(state: TimelineState, at: number, entry: TimelineEntry) => TimelineState} */
 function replace(state, at, entry) {
   const timeline = [...state.timeline];
@@ -206,8 +185,12 @@ function requestEnd(state, event) {
     tasks: event.tasks ? list(event.tasks) : ended.tasks,
     inbox: event.inbox ? list(event.inbox) : ended.inbox,
   };
-  if (event.outcome !== "error") return over;
-  return add(over, { kind: "agent_text", key: "", text: `Error: ${event.message}`, error: true });
+  return event.outcome === "error" ? failed(over, event) : over;
+}
+
+/** @type {(state: TimelineState, event: AgentEvent) => TimelineState} */
+function failed(state, event) {
+  return add(state, { kind: "agent_text", key: "", text: `Error: ${event.message}`, error: true });
 }
 
 /** @type {(entry: TimelineEntry) => TimelineEntry} */
@@ -265,11 +248,11 @@ function skip(text, from) {
   return at;
 }
 
-/** @type {(stats: ClientState["stats"], more: Record<string, unknown>) => ClientState["stats"]} */
-function sum(stats, more) {
+/** @type {(stats: ClientState["stats"], more: Record<string, unknown>, turns?: boolean) => ClientState["stats"]} */
+function sum(stats, more, turns = false) {
   const counters = /** @type {(keyof ClientState["stats"])[]} */ (Object.keys(stats));
   const added = { ...stats };
-  for (const name of counters) if (name !== "turns") added[name] += Number(more[name] ?? 0) || 0;
+  for (const name of counters) if (turns || name !== "turns") added[name] += Number(more[name] ?? 0) || 0;
   return added;
 }
 

@@ -3,7 +3,7 @@
 import { button, card, choicesOf, fieldsOf, firstText, form, outcome } from "./card.js";
 import { element, uniqueId } from "./dom.js";
 import { MOST_CHARACTERS, field } from "./fields.js";
-import { words as asText } from "./timeline.js";
+import { asText } from "./results.js";
 import { shown } from "./values.js";
 import { readable } from "./words.js";
 

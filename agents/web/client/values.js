@@ -1,7 +1,7 @@
 // Any JSON value as elements: sentences as paragraphs, lists as lists, fields as pairs.
 
 import { element } from "./dom.js";
-import { words as asText } from "./timeline.js";
+import { asText } from "./results.js";
 import { readable } from "./words.js";
 
 /** Fields that hold sentences, in the order in which they are shown. */
