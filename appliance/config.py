@@ -92,6 +92,7 @@ class ModelConfig(Section):
         "openai",
         "gemini",
         "openrouter",
+        "vercel",
         "minimax",
         "kimi",
         "glm",

@@ -145,11 +145,11 @@ def provider_in_force(config: GloveConfig, credentials: Credentials | None = Non
 
 
 def model_secrets(*providers: str) -> tuple[str, ...]:
-    """Names of the secrets that models of ``providers`` need, each once; some need none."""
+    """Names of the secrets that models of ``providers`` take, each once; some take none."""
     from agents.models.providers import PROVIDERS
 
-    names = [PROVIDERS[provider].env for provider in providers if provider in PROVIDERS]
-    return tuple(dict.fromkeys(name for name in names if name is not None))
+    names = [name for provider in providers if provider in PROVIDERS for name in PROVIDERS[provider].secrets]
+    return tuple(dict.fromkeys(names))
 
 
 def build_mind(config: GloveConfig, credentials: Credentials | None = None, *, lasting_timers: bool = True) -> Mind:

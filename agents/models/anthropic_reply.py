@@ -1,13 +1,14 @@
-"""A reply of Anthropic's Messages stream, put together event by event."""
+"""A reply of Anthropic's Messages format, put together event by event or taken whole."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from agents.core.events import AgentEvent, ModelResponseComplete, TextDelta, ToolUse
+from agents.core.events import AgentEvent, ModelResponse, ModelResponseComplete, TextDelta, ToolUse
 from agents.core.messages import Message, ModelResult, TokenUsage, ToolCall
 from agents.models.anthropic_request import PROVIDER
+from agents.models.arguments import parse_arguments
+from agents.models.progress import Progress
 
 _USAGE = {
     "input_tokens": "tokens_in",
@@ -18,7 +19,7 @@ _USAGE = {
 
 
 class ReplyBuilder:
-    """Takes the stream's events (the SDK's objects, duck-typed) and tells what subscribers should hear of each."""
+    """Takes a reply (the SDK's objects, duck-typed) and tells what subscribers should hear of it."""
 
     def __init__(self, reply_id: str) -> None:
         self._reply_id = reply_id
@@ -29,18 +30,21 @@ class ReplyBuilder:
         self._json: list[str] = []
         self._usage: dict[str, int] = {}
         self._stop_reason: str | None = None
-        self.complete = False
+        self._stopped = False
+        self._progress = Progress(reply_id)
 
-    def take(self, event: Any) -> AgentEvent | None:
-        """Add one event; returns what to notify, if anything."""
+    @property
+    def complete(self) -> bool:
+        """Whether the provider said that the reply has ended, and no block was left open."""
+        return self._stopped and not self._block
+
+    def take(self, event: Any) -> list[AgentEvent]:
+        """Add one event of a stream; returns what to notify."""
         match event.type:
             case "message_start":
                 self._count(event.message.usage)
             case "content_block_start":
-                self._block = event.content_block.model_dump(exclude_none=True)
-                self._json = []
-                if text := self._block.get("text"):
-                    return self._said(text)
+                return self._begin_block(event.content_block.model_dump(exclude_none=True))
             case "content_block_delta":
                 return self._delta(event.delta)
             case "content_block_stop":
@@ -49,15 +53,24 @@ class ReplyBuilder:
                 self._count(event.usage)
                 self._stop_reason = event.delta.stop_reason or self._stop_reason
             case "message_stop":
-                self.complete = True
+                self._stopped = True
             case _:
                 # Kinds of events may be added to the protocol; those unknown here carry nothing of the reply.
                 pass
-        return None
+        return []
 
-    def end(self) -> ModelResponseComplete:
-        """The event that ends the reply."""
-        return ModelResponseComplete("".join(self._text), self._reply_id, tuple(self._calls), self._stop_reason)
+    def end(self) -> list[AgentEvent]:
+        """The event that ends a streamed reply."""
+        return [ModelResponseComplete("".join(self._text), self._reply_id, tuple(self._calls), self._stop_reason)]
+
+    def whole(self, response: Any) -> list[AgentEvent]:
+        """Take a reply that was not streamed; returns what to notify."""
+        self._count(response.usage)
+        self._stop_reason = response.stop_reason
+        for block in response.content:
+            self._begin_block(block.model_dump(exclude_none=True))
+            self._end_of_block()
+        return [ModelResponse("".join(self._text), self._reply_id, tuple(self._calls), self._stop_reason)]
 
     def result(self) -> ModelResult:
         """The whole reply."""
@@ -72,7 +85,14 @@ class ReplyBuilder:
             messages=[message], usage=TokenUsage.model_validate(self._usage), stop_reason=self._stop_reason
         )
 
-    def _delta(self, delta: Any) -> AgentEvent | None:
+    def _begin_block(self, block: dict[str, Any]) -> list[AgentEvent]:
+        self._block = block
+        self._json = []
+        if text := block.get("text"):
+            return self._said(text)
+        return []
+
+    def _delta(self, delta: Any) -> list[AgentEvent]:
         match delta.type:
             case "text_delta":
                 return self._said(delta.text)
@@ -85,31 +105,22 @@ class ReplyBuilder:
             case _:
                 # Citations and the like: nothing that is said or done.
                 pass
-        return None
+        return self._progress.events()
 
-    def _said(self, text: str) -> AgentEvent:
+    def _said(self, text: str) -> list[AgentEvent]:
         self._text.append(text)
-        return TextDelta(text, self._reply_id)
+        return [TextDelta(text, self._reply_id)]
 
-    def _end_of_block(self) -> AgentEvent | None:
+    def _end_of_block(self) -> list[AgentEvent]:
         block, self._block = self._block, {}
         if block.get("type") in ("thinking", "redacted_thinking"):
             self._thinking.append(block)
         if block.get("type") != "tool_use":
-            return None
-        call = ToolCall(tool_name=block["name"], input_args=self._arguments(block.get("input")), id=block["id"])
+            return []
+        arguments = parse_arguments("".join(self._json), block.get("input"))
+        call = ToolCall(tool_name=block["name"], input_args=arguments, id=block["id"])
         self._calls.append(call)
-        return ToolUse(call.id or "", call.tool_name, call.input_args)
-
-    def _arguments(self, initial: Any) -> Any:
-        raw = "".join(self._json)
-        if not raw.strip():
-            return initial or {}
-        try:
-            return json.loads(raw)
-        except ValueError:
-            # The executor's validation tells the model what is wrong with it.
-            return raw
+        return [ToolUse(call.id or "", call.tool_name, call.input_args)]
 
     def _count(self, usage: Any) -> None:
         """Counts are cumulative: the last word stands."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+import base64
+from collections.abc import Sequence
+from typing import Any
 
 from agents.core.messages import ContentPart, media_note
 from agents.core.model import PromptRequest, ToolSpec
+from agents.models.arguments import as_object, in_alphabet
+from agents.models.caching import CacheTtl, cuts
 from agents.models.normalise import (
     CallBlock,
     Content,
@@ -17,9 +19,9 @@ from agents.models.normalise import (
     TextBlock,
     Turn,
     normalise,
+    thoughts_missing,
+    tools_of_history,
 )
-
-CacheTtl = Literal["5m", "1h"]
 
 PROVIDER = "anthropic"
 """Key of this provider's state in ``Message.provider_options``."""
@@ -27,27 +29,46 @@ PROVIDER = "anthropic"
 OPENING = "(The conversation begins with the assistant speaking.)"
 """Stands in where the agent spoke first: the format wants the user's turn before the assistant's."""
 
+MEDIA: frozenset[str] = frozenset({"image", "document"})
+"""Kinds of parts that the format takes beside text."""
+
+_IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
+_MAX_ID = 64
+_MAX_NAME = 128
+
 Wire = dict[str, Any]
 
 
-def build(request: PromptRequest, *, model: str, max_tokens: int, cache: CacheTtl | None, thinking: int | None) -> Wire:
-    """The keyword arguments of one streaming call."""
+def build(
+    request: PromptRequest,
+    *,
+    model: str,
+    max_tokens: int,
+    cache: CacheTtl | None,
+    thinking: int | None,
+    stream: bool = True,
+) -> Wire:
+    """The keyword arguments of one call."""
     turns = normalise(request.messages)
     messages = [_turn(turn) for turn in turns]
     if cache is not None:
         _mark_messages(turns, messages, cache)
     if messages and messages[0]["role"] == "assistant":
         messages.insert(0, {"role": "user", "content": [{"type": "text", "text": OPENING}]})
-    wire: Wire = {"model": model, "max_tokens": max_tokens, "messages": messages, "stream": True}
+    wire: Wire = {"model": model, "max_tokens": max_tokens, "messages": messages, "stream": stream}
     tools = [_tool(spec) for spec in request.tools]
-    if request.system_prompt:
+    if not tools and (spoken_of := tools_of_history(turns)):
+        # The format wants tools for the calls in a history, also where none shall be called now.
+        tools = [_tool(ToolSpec(_name(name), "", {})) for name in spoken_of]
+        wire["tool_choice"] = {"type": "none"}
+    if request.system_prompt.strip():
         wire["system"] = [{"type": "text", "text": request.system_prompt}]
     if tools:
         wire["tools"] = tools
     if cache is not None and (stable := wire.get("system") or tools):
         # Tools are rendered before the system prompt, so a mark there covers both.
         stable[-1]["cache_control"] = _control(cache)
-    if thinking is not None:
+    if thinking is not None and not thoughts_missing(turns, lambda options: bool(_thinking(options))):
         wire["thinking"] = {"type": "enabled", "budget_tokens": thinking}
     return wire
 
@@ -57,31 +78,11 @@ def _control(cache: CacheTtl) -> Wire:
 
 
 def _mark_messages(turns: Sequence[Turn], messages: Sequence[Wire], cache: CacheTtl) -> None:
-    """Mark the last saved block, and the last one before transient blocks that saved ones follow.
-
-    The second prefix is what the next request begins with, once the transient blocks in between are gone.
-    """
-    places = list(_places(turns, messages))
-    saved = [index for index, (transient, wire) in enumerate(places) if not transient and _may_carry_mark(wire)]
-    if not saved:
-        return
-    places[saved[-1]][1]["cache_control"] = _control(cache)
-    first_transient = next((index for index, (transient, _) in enumerate(places) if transient), len(places))
-    before = [index for index in saved if index < first_transient]
-    if before and before[-1] != saved[-1]:
-        places[before[-1]][1]["cache_control"] = _control(cache)
-
-
-def _may_carry_mark(wire: Wire) -> bool:
-    return wire["type"] not in ("thinking", "redacted_thinking")
-
-
-def _places(turns: Sequence[Turn], messages: Sequence[Wire]) -> Iterator[tuple[bool, Wire]]:
-    """Every block of ``messages``, with whether it is transient."""
-    for turn, message in zip(turns, messages, strict=True):
-        wires = iter(message["content"])
-        for block in turn.blocks:
-            yield from ((block.transient, next(wires)) for _ in _wires(block.content))
+    transience = [block.transient for turn in turns for block in turn.blocks for _ in _wires(block.content)]
+    wires = [wire for message in messages for wire in message["content"]]
+    ends = [wire["type"] not in ("thinking", "redacted_thinking") for wire in wires]
+    for index in cuts(list(zip(transience, ends, strict=True))):
+        wires[index]["cache_control"] = _control(cache)
 
 
 def _turn(turn: Turn) -> Wire:
@@ -93,8 +94,8 @@ def _wires(content: Content) -> list[Wire]:
         case TextBlock():
             return [{"type": "text", "text": content.text}]
         case CallBlock():
-            arguments = content.input if isinstance(content.input, dict) else _object(content.input)
-            return [{"type": "tool_use", "id": _id(content.id), "name": content.name, "input": arguments}]
+            call_id, name = _id(content.id), _name(content.name)
+            return [{"type": "tool_use", "id": call_id, "name": name, "input": as_object(content.input)}]
         case ResultBlock():
             wire: Wire = {"type": "tool_result", "tool_use_id": _id(content.call_id), "content": content.text}
             return [{**wire, "is_error": True} if content.is_error else wire]
@@ -104,14 +105,12 @@ def _wires(content: Content) -> list[Wire]:
             return _thinking(content.options)
 
 
-def _object(value: Any) -> Wire:
-    """Arguments that are no object, as the format wants one."""
-    return {} if value is None or value == "" else {"input": value}
-
-
 def _id(call_id: str) -> str:
-    """A call id in the alphabet that the format allows; ids of other providers may use more."""
-    return re.sub(r"[^A-Za-z0-9_-]", "_", call_id)
+    return in_alphabet(call_id, r"[^A-Za-z0-9_-]", _MAX_ID)
+
+
+def _name(name: str) -> str:
+    return in_alphabet(name, r"[^A-Za-z0-9_-]", _MAX_NAME)
 
 
 def _thinking(options: dict[str, Any]) -> list[Wire]:
@@ -122,12 +121,32 @@ def _thinking(options: dict[str, Any]) -> list[Wire]:
 
 def _media(part: ContentPart) -> Wire:
     source = part.source
-    if source is None or part.type not in ("image", "document") or not (source.data or source.url):
-        return {"type": "text", "text": media_note(part)}
+    note = {"type": "text", "text": media_note(part)}
+    if source is None or part.type not in MEDIA:
+        return note
     if source.type == "url":
-        return {"type": part.type, "source": {"type": "url", "url": source.url}}
+        return {"type": part.type, "source": {"type": "url", "url": source.url}} if source.url else note
+    if not source.data:
+        return note
     media_type = source.media_type or ("image/png" if part.type == "image" else "application/pdf")
+    if part.type == "image" and media_type == "image/jpg":
+        media_type = "image/jpeg"
+    if part.type == "document" and media_type.startswith("text/"):
+        return _plain_text(source.data) or note
+    if media_type not in (_IMAGES if part.type == "image" else ("application/pdf",)):
+        return note
     return {"type": part.type, "source": {"type": "base64", "media_type": media_type, "data": source.data}}
+
+
+def _plain_text(data: str) -> Wire | None:
+    """A text document, which the format wants as text; None if it is none."""
+    try:
+        text = base64.b64decode(data, validate=True).decode()
+    except ValueError:
+        return None
+    if not text.strip():
+        return None
+    return {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": text}}
 
 
 def _tool(spec: ToolSpec) -> Wire:

@@ -6,7 +6,7 @@ Adapters translate the blocks; what must be true of their order is settled here,
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -111,6 +111,35 @@ def is_transient(message: Message) -> bool:
     return runtime or message.is_compaction_request
 
 
+def tools_of_history(turns: Sequence[Turn]) -> list[str]:
+    """Names of the tools that were called, each once, in order."""
+    return list(dict.fromkeys(call.name for turn in turns for call in _calls(turn)))
+
+
+def thoughts_missing(turns: Sequence[Turn], has_thoughts: Callable[[dict[str, Any]], bool]) -> bool:
+    """Whether tool calls are still being worked on, and the first of them came without thoughts.
+
+    That is so after another model was put in the first one's place. Providers who sign thoughts want them where the
+    work began or not at all, so a model that thinks must do without until the user speaks again.
+    """
+    first = len(turns)
+    while first >= 2 and turns[first - 1].role == "user" and _has_results(turns[first - 1]):
+        first -= 2
+    if first == len(turns):
+        return False
+    states = [block.content for block in turns[first].blocks if isinstance(block.content, StateBlock)]
+    return not any(has_thoughts(state.options) for state in states)
+
+
+def _has_results(turn: Turn) -> bool:
+    return any(isinstance(block.content, ResultBlock) for block in turn.blocks)
+
+
+def sound(text: str) -> str:
+    """``text`` as it can be encoded: half of a surrogate pair, from a careless tool, becomes a question mark."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
 def _text_of(data: Any) -> str:
     return data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, default=str)
 
@@ -140,7 +169,7 @@ def _contents(message: Message, position: int, seen: set[str]) -> list[Content]:
     if message.content:
         contents += _parts(message.content)
     elif message.text.strip():
-        contents.append(TextBlock(message.text))
+        contents.append(TextBlock(sound(message.text)))
     for number, call in enumerate(message.tool_calls or ()):
         call_id = call.id if call.id and call.id not in seen else f"call_{position}_{number}"
         seen.add(call_id)
@@ -156,14 +185,14 @@ def _parts(parts: Iterable[ContentPart]) -> list[Content]:
         if part.type != "text":
             contents.append(MediaBlock(part))
         elif part.text and part.text.strip():
-            contents.append(TextBlock(part.text))
+            contents.append(TextBlock(sound(part.text)))
     return contents
 
 
 def _result(result: ToolResult) -> ResultBlock:
     text, is_error = result_text(result.result)
     # Without an id the tool's name stands in until the calls are known.
-    return ResultBlock(result.call_id or f"\0{result.tool_name}", text, is_error)
+    return ResultBlock(result.call_id or f"\0{result.tool_name}", sound(text), is_error)
 
 
 def _calls(turn: Turn) -> list[CallBlock]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from agents.core.messages import ContentPart, media_note
 from agents.core.model import PromptRequest, ToolSpec
-from agents.models.anthropic_request import CacheTtl
+from agents.models.arguments import as_object, in_alphabet
+from agents.models.caching import CacheTtl
 from agents.models.normalise import (
     Block,
     CallBlock,
@@ -25,6 +27,9 @@ Effort = Literal["minimal", "low", "medium", "high"]
 
 IMAGES: frozenset[str] = frozenset({"image"})
 """What nearly every server with eyes takes."""
+
+_MAX_ID = 40
+_MAX_NAME = 64
 
 
 @dataclass(frozen=True)
@@ -62,12 +67,14 @@ class Dialect:
         media: kinds of parts that it takes beside text: ``image``, ``audio``, ``document``, ``video``.
         token_field: name of the field that limits the length of a reply.
         cache_marks: whether it reads Anthropic's marks of where a prompt may be cached.
+        wants_thoughts: whether it refuses tool calls in a history that come without the thoughts behind them.
     """
 
     provider: str = "openai-compat"
     media: frozenset[str] = field(default=IMAGES)
     token_field: str = "max_tokens"
     cache_marks: bool = False
+    wants_thoughts: bool = False
 
 
 def build(
@@ -102,7 +109,7 @@ def _turn(turn: Turn, dialect: Dialect, echo: bool) -> list[Wire]:
     if turn.role == "assistant":
         return [_assistant(turn, dialect, echo)]
     results = [block.content for block in turn.blocks if isinstance(block.content, ResultBlock)]
-    wires: list[Wire] = [{"role": "tool", "tool_call_id": one.call_id, "content": one.text} for one in results]
+    wires: list[Wire] = [{"role": "tool", "tool_call_id": _id(one.call_id), "content": one.text} for one in results]
     parts = [part for block in turn.blocks if (part := _part(block, dialect)) is not None]
     if parts:
         wires.append({"role": "user", "content": _content(parts)})
@@ -119,19 +126,25 @@ def _assistant(turn: Turn, dialect: Dialect, echo: bool) -> Wire:
         wire["content"] = ""
     if echo and turn.reasoning:
         wire["reasoning_content"] = turn.reasoning
+    elif calls and dialect.wants_thoughts:
+        # Another model made these calls; no thoughts is a thought that is accepted.
+        wire["reasoning_content"] = ""
     return wire
 
 
 def _call(call: CallBlock, dialect: Dialect) -> Wire:
-    arguments = call.input if isinstance(call.input, str) else _json({} if call.input is None else call.input)
-    wire: Wire = {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments or "{}"}}
+    # Servers put the arguments into a template: text that is no JSON would make them refuse the whole history.
+    function = {"name": in_alphabet(call.name, r"[^A-Za-z0-9_-]", _MAX_NAME), "arguments": _json(as_object(call.input))}
+    wire: Wire = {"id": _id(call.id), "type": "function", "function": function}
     state = (call.provider_options or {}).get(dialect.provider)
     return {**wire, "extra_content": state} if state is not None else wire
 
 
-def _json(value: Any) -> str:
-    import json
+def _id(call_id: str) -> str:
+    return in_alphabet(call_id, r"[^\x21-\x7e]", _MAX_ID)
 
+
+def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.base import clock
-from agents.core.events import AgentEvent, ModelProgress, ModelResponse, ModelResponseComplete, TextDelta, ToolUse
+from agents.core.events import AgentEvent, ModelResponse, ModelResponseComplete, TextDelta, ToolUse
 from agents.core.messages import Message, ModelResult, TokenUsage, ToolCall
+from agents.models.arguments import parse_arguments
+from agents.models.progress import Progress
 from agents.models.think_tags import ThinkTags
-
-PROGRESS_EVERY_S = 1.0
-"""How often work on what is not said is reported, at most."""
 
 
 @dataclass
@@ -55,18 +52,18 @@ class ReplyBuilder:
         self._tags = ThinkTags()
         self._usage = TokenUsage()
         self._finish_reason: str | None = None
-        self._progress_at: float | None = None
+        self._progress = Progress(reply_id)
 
     @property
     def complete(self) -> bool:
         """Whether the provider said that the reply has ended."""
         return self._finish_reason is not None
 
-    def take(self, chunk: Any) -> list[AgentEvent]:
+    def take(self, event: Any) -> list[AgentEvent]:
         """Add one chunk of a stream; returns what to notify."""
-        self._count(getattr(chunk, "usage", None))
+        self._count(getattr(event, "usage", None))
         events: list[AgentEvent] = []
-        for choice in (chunk.choices or ())[:1]:
+        for choice in (event.choices or ())[:1]:
             if choice.delta is not None:
                 events = self._add(choice.delta)
             self._finish_reason = choice.finish_reason or self._finish_reason
@@ -79,10 +76,10 @@ class ReplyBuilder:
         events += [ToolUse(call.id or "", call.tool_name, call.input_args) for call in calls]
         return [*events, ModelResponseComplete(self._text(), self._reply_id, tuple(calls), self._stop_reason())]
 
-    def whole(self, completion: Any) -> list[AgentEvent]:
+    def whole(self, response: Any) -> list[AgentEvent]:
         """Take a reply that was not streamed; returns what to notify. One without a choice is empty."""
-        self._count(getattr(completion, "usage", None))
-        for choice in (completion.choices or ())[:1]:
+        self._count(getattr(response, "usage", None))
+        for choice in (response.choices or ())[:1]:
             self._add(choice.message)
             self._finish_reason = choice.finish_reason
         self._said(*self._tags.end())
@@ -112,7 +109,7 @@ class ReplyBuilder:
             self._add_call(piece, getattr(piece, "index", None), position)
         at_work = bool(thought or content or delta.tool_calls)
         if at_work and not any(isinstance(event, TextDelta) for event in events):
-            events += self._progress()
+            events += self._progress.events()
         return events
 
     def _said(self, thought: str, text: str) -> list[AgentEvent]:
@@ -124,13 +121,6 @@ class ReplyBuilder:
             self._draft.text.append(text)
             pieces.append(text)
         return [TextDelta(piece, self._reply_id) for piece in pieces]
-
-    def _progress(self) -> list[AgentEvent]:
-        now = clock.now()
-        if self._progress_at is not None and now - self._progress_at < PROGRESS_EVERY_S:
-            return []
-        self._progress_at = now
-        return [ModelProgress(self._reply_id)]
 
     def _add_call(self, piece: Any, index: int | None, position: int) -> None:
         """Add a piece of a tool call, found by its index.
@@ -156,7 +146,9 @@ class ReplyBuilder:
             call.id = call.id or f"call_{uuid.uuid4().hex}"
             state = {self._provider: call.state} if call.state is not None else None
             calls.append(
-                ToolCall(tool_name=call.name, input_args=_arguments(call.arguments), id=call.id, provider_options=state)
+                ToolCall(
+                    tool_name=call.name, input_args=parse_arguments(call.arguments), id=call.id, provider_options=state
+                )
             )
         return calls
 
@@ -185,13 +177,3 @@ class ReplyBuilder:
             tokens_out=usage.completion_tokens or 0,
             cache_read_input_tokens=(getattr(details, "cached_tokens", None) or 0) if details is not None else 0,
         )
-
-
-def _arguments(raw: str) -> Any:
-    if not raw.strip():
-        return {}
-    try:
-        return json.loads(raw)
-    except ValueError:
-        # The executor's validation tells the model what is wrong with it.
-        return raw

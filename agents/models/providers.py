@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, NoReturn
+from typing import TYPE_CHECKING, Literal
 
 from agents.base.credentials import Credentials
 from agents.base.errors import ConfigError
 from agents.core.model import ModelAdapter
-from agents.models.anthropic_request import CacheTtl
+from agents.models.caching import CacheTtl
 from agents.models.openai_request import IMAGES, Dialect, Effort, Reasoning
+
+if TYPE_CHECKING:
+    from agents.models.bedrock import AwsKeys
 
 Format = Literal["openai", "anthropic", "bedrock"]
 
@@ -24,11 +27,12 @@ class Provider:
         id: what it is called in a configuration.
         format: the protocol that it speaks.
         env: environment variable of its key; None if it has none.
+        more_env: environment variables of what belongs to the key.
         model: the model taken where none is named; None if one must be named.
         base_url: address of its API; empty if one must be given.
         max_tokens: longest reply in tokens where nothing else is said.
         media: kinds of parts that it takes beside text.
-        needs_key: whether it answers nobody without a key.
+        needs_key: whether it answers nobody without a key of ours. Bedrock's SDK may find one by itself.
         base_url_env: environment variable that replaces ``base_url``.
         always_reasons: whether thoughts are always captured and sent back, as it demands.
         efforts: the values of ``reasoning_effort`` that it knows.
@@ -45,6 +49,12 @@ class Provider:
     base_url_env: str | None = None
     always_reasons: bool = False
     efforts: frozenset[Effort] = frozenset({"minimal", "low", "medium", "high"})
+    more_env: tuple[str, ...] = ()
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Environment variables of all secrets that it may be given."""
+        return (*((self.env,) if self.env is not None else ()), *self.more_env)
 
 
 _ALL = (
@@ -55,6 +65,13 @@ _ALL = (
         base_url="https://openrouter.ai/api/v1",
         max_tokens=8192,
         media=IMAGES | {"video"},
+    ),
+    Provider(
+        "vercel",
+        env="AI_GATEWAY_API_KEY",
+        model="anthropic/claude-sonnet-4",
+        base_url="https://ai-gateway.vercel.sh/v1",
+        max_tokens=8192,
     ),
     Provider(
         "anthropic",
@@ -121,6 +138,8 @@ _ALL = (
         model="anthropic.claude-3-5-sonnet-20241022-v2:0",
         max_tokens=8192,
         media=IMAGES | {"document", "video"},
+        needs_key=False,
+        more_env=("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
     ),
 )
 
@@ -145,9 +164,7 @@ def get_available_providers(credentials: Credentials | None = None) -> list[Avai
         ConfigError: a file of secrets that cannot be used.
     """
     keys = credentials or Credentials()
-    return [
-        Availability(one.id, one.format != "bedrock" and _may_be_used(one, keys), one.env, one.model) for one in _ALL
-    ]
+    return [Availability(one.id, _may_be_used(one, keys), one.env, one.model) for one in _ALL]
 
 
 def create_adapter(
@@ -174,8 +191,9 @@ def create_adapter(
         api_key: the key; looked up in ``credentials`` when None or empty.
         base_url: another address with the same protocol.
         max_tokens: longest reply in tokens; the provider's default when None.
-        stream: whether words arrive as they are written (Anthropic always streams).
-        reasoning: whether and how thoughts are asked for and kept.
+        stream: whether words arrive as they are written.
+        reasoning: whether and how thoughts are asked for and kept. Anthropic and Bedrock take a budget from it alone
+            (``Reasoning(thinking={"budget_tokens": …})``).
         reasoning_effort: short for ``Reasoning(effort=…)``; what ``reasoning`` itself says wins.
         include_reasoning_in_text: likewise for ``Reasoning(include_in_text=…)``.
         cache: the prompt cache; None takes what suits the provider.
@@ -193,15 +211,28 @@ def create_adapter(
         raise ConfigError(
             "ERR_MODEL_PROVIDER", f"There is no provider {provider!r}.", f"Choose one of {', '.join(PROVIDERS)}."
         )
-    if known.format == "bedrock":
-        _no_bedrock()
     name = model or known.model
     if not name:
         raise ConfigError(
             "ERR_MODEL_NAME", f"{known.id} has no default model.", "Name one that the server offers (model.name)."
         )
-    key = api_key or _key(known, credentials or Credentials())
     tokens = max_tokens or known.max_tokens
+    keys = credentials or Credentials()
+    if known.format == "bedrock":
+        from agents.models.bedrock import BedrockModel
+
+        return BedrockModel(
+            name,
+            _aws_keys_alone(keys, api_key),
+            base_url=base_url or None,
+            max_tokens=tokens,
+            stream=stream,
+            cache=cache,
+            thinking=_thinking(reasoning),
+            timeout_s=timeout_s,
+            max_retries=max_retries,
+        )
+    key = api_key or _key(known, keys)
     if known.format == "anthropic":
         from agents.models.anthropic import AnthropicModel
 
@@ -210,7 +241,9 @@ def create_adapter(
             key,
             base_url=base_url or None,
             max_tokens=tokens,
+            stream=stream,
             cache=True if cache is None else cache,
+            thinking=_thinking(reasoning),
             timeout_s=timeout_s,
             max_retries=max_retries,
         )
@@ -232,6 +265,8 @@ def create_adapter(
 
 
 def _may_be_used(provider: Provider, keys: Credentials) -> bool:
+    if provider.format == "bedrock":
+        return _aws_keys(keys) is not None
     return not provider.needs_key or (provider.env is not None and keys.get(provider.env) is not None)
 
 
@@ -240,8 +275,37 @@ def _key(provider: Provider, keys: Credentials) -> str | None:
         return None
     if provider.needs_key:
         return keys.require(provider.env).reveal()
-    key = keys.get(provider.env)
-    return None if key is None else key.reveal()
+    return _secret(keys, provider.env)
+
+
+def _secret(keys: Credentials, name: str) -> str | None:
+    secret = keys.get(name)
+    return None if secret is None else secret.reveal()
+
+
+def _aws_keys(keys: Credentials) -> AwsKeys | None:
+    """The pair of keys that was given to Glove; None leaves it to the SDK to find some."""
+    from agents.models.bedrock import AwsKeys
+
+    key, secret = _secret(keys, "AWS_ACCESS_KEY_ID"), _secret(keys, "AWS_SECRET_ACCESS_KEY")
+    return AwsKeys(key, secret, _secret(keys, "AWS_SESSION_TOKEN")) if key and secret else None
+
+
+def _aws_keys_alone(keys: Credentials, api_key: str | None) -> AwsKeys | None:
+    if api_key:
+        raise ConfigError(
+            "ERR_CONFIG",
+            "Bedrock takes no single key.",
+            "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile (AWS_PROFILE).",
+        )
+    return _aws_keys(keys)
+
+
+def _thinking(reasoning: bool | Reasoning | None) -> int | None:
+    """The budget of tokens in ``reasoning``, where there is one."""
+    given = reasoning.thinking if isinstance(reasoning, Reasoning) else None
+    budget = (given or {}).get("budget_tokens")
+    return budget if isinstance(budget, int) else None
 
 
 def _base_url(provider: Provider, given: str | None) -> str:
@@ -259,7 +323,13 @@ def _base_url(provider: Provider, given: str | None) -> str:
 def _dialect(provider: Provider, base_url: str | None) -> Dialect:
     # OpenAI's newer models refuse the old field; whoever imitates OpenAI may not know the new one.
     field_name = "max_completion_tokens" if provider.id == "openai" and not base_url else "max_tokens"
-    return Dialect(provider.id, provider.media, field_name, cache_marks=provider.id == "openrouter")
+    return Dialect(
+        provider.id,
+        provider.media,
+        field_name,
+        cache_marks=provider.id == "openrouter",
+        wants_thoughts=provider.always_reasons,
+    )
 
 
 def _reasoning(
@@ -275,11 +345,3 @@ def _reasoning(
     chosen = base.effort or effort
     known = chosen if chosen in provider.efforts else None
     return replace(base, effort=known, include_in_text=base.include_in_text or bool(in_text))
-
-
-def _no_bedrock() -> NoReturn:
-    raise ConfigError(
-        "ERR_MODEL_PROVIDER",
-        "Models on Bedrock cannot be used: this version has no adapter for its protocol.",
-        "Use anthropic, or a gateway with an OpenAI-compatible API (openai-compat with model.base_url).",
-    )

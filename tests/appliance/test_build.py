@@ -55,7 +55,12 @@ def test_nothing_is_sent_anywhere_without_a_key_or_against_the_configuration(
 
 @pytest.mark.parametrize(
     ("provider", "name"),
-    [("none", "intents+"), ("anthropic", "intents+anthropic:claude-x"), ("simulated", "")],
+    [
+        ("none", "intents+"),
+        ("anthropic", "intents+anthropic:claude-x"),
+        ("bedrock", "intents+bedrock:claude-x"),
+        ("simulated", ""),
+    ],
 )
 def test_the_model_in_force(provider: str, name: str) -> None:
     chosen = config(model={"provider": provider, "name": "claude-x"})
@@ -93,7 +98,6 @@ def test_who_answers_while_the_provider_is_in_trouble(fallback: str, other: str 
         ({"provider": "openai"}, "OPENAI_API_KEY"),
         ({"provider": "lmstudio"}, r"model\.name"),
         ({"provider": "openai-compat", "name": "m"}, r"model\.base_url"),
-        ({"provider": "bedrock"}, "openai-compat"),
     ],
 )
 def test_what_a_provider_lacks_is_named(settings: dict[str, Any], remedy: str) -> None:

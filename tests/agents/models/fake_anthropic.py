@@ -2,78 +2,52 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
+import itertools
 import json
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass
 from typing import Any
+
+from tests.agents.models import typed_values
+from tests.agents.models.fake_server import Answer, FakeServer
 
 Event = dict[str, Any]
 
 
 @dataclass
-class Answer:
-    """What the server answers to one request.
+class FakeAnthropic(FakeServer):
+    """Checks requests with the types of Anthropic's SDK."""
 
-    With ``events``, a stream; ``hang`` keeps it open after them until the client leaves, ``drop`` breaks it off.
-    """
+    def encode(self, frame: Any) -> bytes:
+        return f"event: {frame['type']}\ndata: {json.dumps(frame)}\n\n".encode()
 
-    events: list[Event] = field(default_factory=list[Event])
-    status: int = 200
-    body: Any = None
-    hang: bool = False
-    drop: bool = False
-    headers: dict[str, str] = field(default_factory=dict[str, str])
+    def check(self, path: str, body: Any) -> None:
+        assert path == "/v1/messages"
+        validate(body)
 
 
-@dataclass
-class FakeAnthropic:
-    """Requests as they came in (``bodies``, ``headers``), and whether the client left in mid-stream."""
+def validate(body: Any) -> None:
+    """Raise unless ``body`` is what Anthropic's SDK says that it is, with what the types cannot say."""
+    from anthropic.types.message_create_params import MessageCreateParamsNonStreaming, MessageCreateParamsStreaming
 
-    answers: list[Answer]
-    bodies: list[Any] = field(default_factory=list[Any])
-    headers: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
-    client_left: asyncio.Event = field(default_factory=asyncio.Event)
-    url: str = ""
-
-    @contextlib.asynccontextmanager
-    async def running(self) -> AsyncIterator[FakeAnthropic]:
-        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        try:
-            yield self
-        finally:
-            server.close()
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
-            headers = {k.lower(): v for k, _, v in (line.partition(": ") for line in head[1:] if line)}
-            self.headers.append(headers)
-            self.bodies.append(json.loads(await reader.readexactly(int(headers["content-length"]))))
-            await self._answer(self.answers.pop(0), reader, writer)
-        finally:
-            writer.close()
-
-    async def _answer(self, answer: Answer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        stream = answer.status == 200
-        lines = [f"HTTP/1.1 {answer.status} X", "connection: close"]
-        lines += [f"{name}: {value}" for name, value in answer.headers.items()]
-        body = b"" if stream else json.dumps(answer.body).encode()
-        lines += ["content-type: text/event-stream", "transfer-encoding: chunked"] if stream else []
-        lines += [] if stream else ["content-type: application/json", f"content-length: {len(body)}"]
-        writer.write(("\r\n".join(lines) + "\r\n\r\n").encode() + body)
-        for event in answer.events:
-            data = f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
-            writer.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
-            await writer.drain()
-        if answer.hang:
-            await reader.read()
-            self.client_left.set()
-        elif stream and not answer.drop:
-            writer.write(b"0\r\n\r\n")
-        await writer.drain()
+    fault = typed_values.fault(body, MessageCreateParamsNonStreaming | MessageCreateParamsStreaming)
+    assert fault is None, fault
+    messages = body["messages"]
+    assert messages[0]["role"] == "user"
+    assert all(one["role"] != other["role"] for one, other in itertools.pairwise(messages))
+    assert json.dumps(body).count('"cache_control"') <= 4
+    asked: list[str] = []
+    for message in messages:
+        blocks = message["content"]
+        assert blocks and all(block["type"] != "text" or block["text"].strip() for block in blocks)
+        answered = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
+        assert sorted(answered) == sorted(asked) and all(
+            block["type"] == "tool_result" for block in blocks[: len(asked)]
+        )
+        asked = [block["id"] for block in blocks if block["type"] == "tool_use"]
+        assert all(re.fullmatch("[A-Za-z0-9_-]+", call_id) for call_id in asked)
+        assert not asked or body["tools"]
+    assert not asked
 
 
 def start(tokens_in: int = 10, **usage: int) -> Event:

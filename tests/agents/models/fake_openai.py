@@ -2,85 +2,55 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import json
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass
 from typing import Any
 
-
-@dataclass
-class Answer:
-    """What the server answers to one request: chunks of a stream, or a ``body``.
-
-    ``hang`` keeps the stream open until the client leaves, ``drop`` breaks it off, ``late_s`` waits before the first
-    byte.
-    """
-
-    chunks: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    status: int = 200
-    body: Any = None
-    hang: bool = False
-    drop: bool = False
-    late_s: float = 0.0
-    pause_s: float = 0.0
+from tests.agents.models import typed_values
+from tests.agents.models.fake_server import Answer, FakeServer
 
 
 @dataclass
-class FakeOpenAi:
-    """Requests as they came in (``paths``, ``bodies``, ``headers``), and whether the client left in mid-stream."""
+class FakeOpenAi(FakeServer):
+    """Checks requests with the types of OpenAI's SDK."""
 
-    answers: list[Answer]
-    paths: list[str] = field(default_factory=list[str])
-    bodies: list[Any] = field(default_factory=list[Any])
-    headers: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
-    client_left: asyncio.Event = field(default_factory=asyncio.Event)
-    url: str = ""
+    path: str = "/v1"
+    end: bytes = b"data: [DONE]\n\n"
 
-    @contextlib.asynccontextmanager
-    async def running(self) -> AsyncIterator[FakeOpenAi]:
-        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-        try:
-            yield self
-        finally:
-            server.close()
+    def encode(self, frame: Any) -> bytes:
+        return f"data: {json.dumps(frame)}\n\n".encode()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
-            headers = {k.lower(): v for k, _, v in (line.partition(": ") for line in lines if line)}
-            self.paths.append(first.split(" ")[1])
-            self.headers.append(headers)
-            self.bodies.append(json.loads(await reader.readexactly(int(headers.get("content-length", "0"))) or b"null"))
-            await self._answer(self.answers.pop(0), reader, writer)
-        finally:
-            writer.close()
+    def check(self, path: str, body: Any) -> None:
+        assert path == "/v1/chat/completions"
+        validate(body)
 
-    async def _answer(self, answer: Answer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await asyncio.sleep(answer.late_s)
-        stream = answer.body is None
-        body = b"" if stream else json.dumps(answer.body).encode()
-        lines = [f"HTTP/1.1 {answer.status} X", "connection: close"]
-        lines += ["content-type: text/event-stream", "transfer-encoding: chunked"] if stream else []
-        lines += [] if stream else ["content-type: application/json", f"content-length: {len(body)}"]
-        writer.write(("\r\n".join(lines) + "\r\n\r\n").encode() + body)
-        for chunk in answer.chunks:
-            await self._event(writer, json.dumps(chunk))
-            await asyncio.sleep(answer.pause_s)
-        if answer.hang:
-            await reader.read()
-            self.client_left.set()
-        elif stream and not answer.drop:
-            await self._event(writer, "[DONE]")
-            writer.write(b"0\r\n\r\n")
-        await writer.drain()
 
-    async def _event(self, writer: asyncio.StreamWriter, data: str) -> None:
-        event = f"data: {data}\n\n".encode()
-        writer.write(f"{len(event):x}\r\n".encode() + event + b"\r\n")
-        await writer.drain()
+EXTENSIONS = frozenset({"reasoning_content", "reasoning", "thinking", "extra_content", "cache_control", "video_url"})
+"""Fields of other providers, which OpenAI's types do not know."""
+
+
+def validate(body: Any) -> None:
+    """Raise unless ``body`` is what OpenAI's SDK says that it is, with what the types cannot say."""
+    from openai.types.chat.completion_create_params import (
+        CompletionCreateParamsNonStreaming,
+        CompletionCreateParamsStreaming,
+    )
+
+    wanted = CompletionCreateParamsNonStreaming | CompletionCreateParamsStreaming
+    fault = typed_values.fault(body, wanted, EXTENSIONS)
+    assert fault is None, fault
+    open_calls: list[str] = []
+    for message in body["messages"]:
+        if message["role"] == "tool":
+            open_calls.remove(message["tool_call_id"])
+            continue
+        assert not open_calls
+        for call in message.get("tool_calls") or ():
+            assert len(call["id"]) <= 40 and re.fullmatch("[A-Za-z0-9_-]{1,64}", call["function"]["name"])
+            assert isinstance(json.loads(call["function"]["arguments"]), dict)
+            open_calls.append(call["id"])
+    assert not open_calls
 
 
 def chunk(finish: str | None = None, usage: dict[str, Any] | None = None, **delta: Any) -> dict[str, Any]:

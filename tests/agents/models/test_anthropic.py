@@ -236,5 +236,5 @@ async def test_histories_from_elsewhere_are_made_acceptable() -> None:
     assert [message["role"] for message in messages] == ["user", "assistant", "user", "assistant", "user"]
     made, answered = messages[3]["content"][0], messages[4]["content"]
     assert made["input"] == {"input": "up"}
-    assert made["id"] == answered[0]["tool_use_id"] == "call_1_x"
+    assert made["id"] == answered[0]["tool_use_id"] == "call_1_x_31391c7f"
     assert (answered[0]["is_error"], answered[1]["text"]) == (True, "never mind")

@@ -47,7 +47,7 @@ async def ask(model: OpenAiCompatibleModel, *messages: Message, **fields: Any) -
 
 async def test_words_arrive_as_they_are_said_and_are_counted() -> None:
     answer = fake.says("Good ", "morning.")
-    answer.chunks[-1] = fake.usage(11, 7, cached=4)
+    answer.frames[-1] = fake.usage(11, 7, cached=4)
     async with fake.FakeOpenAi([answer]).running() as server:
         result, events = await ask(model_at(server), user("hi"), reply_id="r1")
     assert events == [
@@ -89,7 +89,7 @@ async def test_an_agent_runs_two_tools_whose_arguments_come_in_pieces() -> None:
     ]
     expected = {"role": "tool", "content": '{"sky": "grey"}'}
     assert results == [{**expected, "tool_call_id": "c1"}, {**expected, "tool_call_id": "c2"}]
-    assert server.bodies[0]["tools"][0]["function"]["name"] == "weather"
+    assert "weather" in [tool["function"]["name"] for tool in server.bodies[0]["tools"]]
 
 
 async def test_calls_that_all_claim_index_zero_or_have_no_id_are_kept_apart() -> None:
@@ -136,7 +136,7 @@ async def test_a_providers_mark_on_a_call_goes_back_to_it_alone() -> None:
 async def test_thoughts_are_kept_and_sent_back_as_configured(
     reasoning: Any, kept: str | None, spoken: str, echoed: bool
 ) -> None:
-    answer = fake.Answer([fake.chunk(reasoning_content="Hm, "), fake.chunk(reasoning="so."), *fake.says("Yes.").chunks])
+    answer = fake.Answer([fake.chunk(reasoning_content="Hm, "), fake.chunk(reasoning="so."), *fake.says("Yes.").frames])
     async with fake.FakeOpenAi([answer, fake.says("ok")]).running() as server:
         result, events = await ask(model_at(server, reasoning=reasoning), user("go"))
         message = result.messages[0]

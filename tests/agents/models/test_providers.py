@@ -15,6 +15,7 @@ from tests.agents.models.test_openai_compatible import ask, user
 
 KEYS = {
     "openrouter": "OPENROUTER_API_KEY",
+    "vercel": "AI_GATEWAY_API_KEY",
     "anthropic": "ANTHROPIC_API_KEY",
     "openai": "OPENAI_API_KEY",
     "gemini": "GEMINI_API_KEY",
@@ -49,17 +50,20 @@ def test_a_server_nearby_needs_no_key_but_the_name_of_a_model(provider: str) -> 
 
 
 def test_mistakes_say_what_to_do() -> None:
-    with pytest.raises(ConfigError, match="openrouter, anthropic, openai"):
+    with pytest.raises(ConfigError, match="openrouter, vercel, anthropic, openai"):
         create_adapter("closedai")
     with pytest.raises(ConfigError, match=r"model\.base_url"):
         create_adapter("openai-compat", "m", credentials=credentials())
-    with pytest.raises(ConfigError, match="openai-compat"):
-        create_adapter("bedrock", credentials=credentials(AWS_ACCESS_KEY_ID="x"))
+    with pytest.raises(ConfigError, match="AWS_SECRET_ACCESS_KEY"):
+        create_adapter("bedrock", api_key="x", credentials=credentials())
 
 
 def test_what_can_be_used_depends_on_keys_alone() -> None:
-    found = {one.id: one for one in get_available_providers(credentials(GEMINI_API_KEY="k", AWS_ACCESS_KEY_ID="x"))}
+    half = credentials(GEMINI_API_KEY="k", AWS_ACCESS_KEY_ID="x")
+    found = {one.id: one for one in get_available_providers(half)}
     assert {one.id for one in found.values() if one.available} == {"gemini", "ollama", "lmstudio", "openai-compat"}
+    whole = get_available_providers(credentials(AWS_ACCESS_KEY_ID="x", AWS_SECRET_ACCESS_KEY="y"))
+    assert "bedrock" in {one.id for one in whole if one.available}
     assert (found["kimi"].env, found["kimi"].model) == ("MOONSHOT_API_KEY", "kimi-k2.5")
     assert list(found) == list(PROVIDERS)
 
@@ -102,7 +106,7 @@ async def test_ways_to_ask_for_thoughts(provider: str, options: dict[str, Any], 
 
 @pytest.mark.realtime
 async def test_mimo_always_keeps_its_thoughts_and_may_live_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    answer = fake.Answer([fake.chunk(reasoning_content="Hm."), *fake.says("Yes.").chunks])
+    answer = fake.Answer([fake.chunk(reasoning_content="Hm."), *fake.says("Yes.").frames])
     async with fake.FakeOpenAi([answer]).running() as server:
         monkeypatch.setenv("MIMO_BASE_URL", server.url)
         result, _ = await ask(create_adapter("mimo", api_key="k"), user("hi"))  # type: ignore[arg-type]
