@@ -111,6 +111,11 @@ class AgentBuilder(ABC):
         return self._display
 
     @property
+    def display_manager(self) -> DisplayManager:
+        """Another name of ``display``."""
+        return self._display
+
+    @property
     def store(self) -> StoreAdapter:
         """The conversation's record. Raises ``GloveError`` before ``build`` if none was given."""
         if self._core is not None:
@@ -202,9 +207,17 @@ class AgentBuilder(ABC):
         """Use ``system_prompt`` from the next model call on."""
         self._prompt.system_prompt = system_prompt
 
+    def get_system_prompt(self) -> str:
+        """Another name of ``system_prompt``."""
+        return self.system_prompt
+
     def set_display(self, display: DisplayManager) -> None:
         """Use ``display`` for tool calls from now on."""
         self._display = display
+
+    def set_display_manager(self, display: DisplayManager) -> None:
+        """Another name of ``set_display``."""
+        self.set_display(display)
 
     def set_wake_handler(self, handler: WakeHandler | None) -> None:
         """Let ``handler`` run the turns that events start, so that it can speak them at a polite moment.
@@ -272,6 +285,10 @@ class AgentBuilder(ABC):
     @abstractmethod
     def _controls(self) -> AgentControls:
         """The inside of the built agent."""
+
+    def rebuild(self, store: StoreAdapter | None = None) -> Self:
+        """Another name of ``build``."""
+        return self.build(store)
 
     @abstractmethod
     async def process_request(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import zip_longest
 
 from agents.base import clock
 from agents.core.messages import Message
@@ -18,9 +17,17 @@ class Context:
 
     async def messages(self) -> list[Message]:
         """What the model sees: from the last summary (inclusive) on, without what was never heard or was begun anew."""
-        heard = [message for message in await self.store.get_visible_messages() if not unheard(message)]
-        pairs = zip_longest(heard, heard[1:])
-        return [message for message, after in pairs if not continued(message, after)]
+        seen: list[Message] = []
+        after: Message | None = None
+        for message in reversed(await self.store.get_visible_messages()):
+            if unheard(message):
+                continue
+            if not continued(message, after):
+                seen.append(message)
+            if message.framework_context != "runtime":
+                # Saved context stands between what a user said and what they said next.
+                after = message
+        return seen[::-1]
 
     async def append(self, messages: Sequence[Message]) -> None:
         """Add messages at the end, atomically, with the time of writing where it is not set."""
