@@ -49,6 +49,11 @@ Verdict = Understood | GoesOn | NotUnderstood | Refused
 class Dialogue(Protocol):
     """One question, or the part of it that is asked next. Languages are BCP-47 primary tags."""
 
+    @property
+    def takes_anything(self) -> bool:
+        """Whether any words are an answer; then nothing counts as one that was said before the question was heard."""
+        ...
+
     def question(self, language: str) -> str:
         """What to say."""
         ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,9 @@ from agents.questions.sentences import either, phrase, sentence
 
 Words = Callable[[str], str]
 """A text that depends on the language it is said in."""
+
+_BETWEEN = re.compile(r"\s*[,;、]\s*|\s+(?:and|und|et|y|e)\s+|と", re.IGNORECASE)
+"""What stands between several answers."""
 
 MOST_READ = 6
 """How many options are read aloud; who wants one of the others knows it from the screen."""
@@ -29,6 +33,7 @@ class YesNo:
 
     text: Words
     stop_is_no: bool = False
+    takes_anything = False
 
     def question(self, language: str) -> str:
         """See ``Dialogue``."""
@@ -52,6 +57,7 @@ class Choice:
 
     text: str
     options: tuple[Option, ...]
+    takes_anything = False
 
     def question(self, language: str) -> str:
         """See ``Dialogue``."""
@@ -73,10 +79,25 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class Several(Choice):
+    """A question answered by one or more of ``options``; the answer is a list of values."""
+
+    def hear(self, utterance: str, language: str) -> Verdict:
+        """See ``Dialogue``."""
+        parts = [part for part in _BETWEEN.split(utterance) if part.strip()]
+        found = [chosen(part, self.options, language) for part in parts]
+        if len(parts) > 1 and all(found):
+            return Understood(list(dict.fromkeys(option.value for option in found if option is not None)))
+        one = super().hear(utterance, language)
+        return Understood([one.value]) if isinstance(one, Understood) else one
+
+
+@dataclass(frozen=True)
 class Verbatim:
     """A question whose answer is what was said, word for word."""
 
     text: Words
+    takes_anything = True
 
     def question(self, language: str) -> str:
         """See ``Dialogue``."""

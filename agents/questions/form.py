@@ -87,6 +87,11 @@ class FieldDialogue:
     values: Mapping[str, Any] = field(default_factory=dict[str, Any])
     opening: str = ""
 
+    @property
+    def takes_anything(self) -> bool:
+        """See ``Dialogue``."""
+        return self.left[0].kind == "text"
+
     def question(self, language: str) -> str:
         """See ``Dialogue``."""
         asked = self.left[0]
@@ -130,6 +135,7 @@ class ReadBack:
 
     form: tuple[Field, ...]
     values: Mapping[str, Any]
+    takes_anything = False
 
     def question(self, language: str) -> str:
         """See ``Dialogue``."""
@@ -159,6 +165,7 @@ class WhichField:
 
     form: tuple[Field, ...]
     values: Mapping[str, Any]
+    takes_anything = False
 
     def question(self, language: str) -> str:
         """See ``Dialogue``."""

@@ -105,8 +105,9 @@ PHRASES: dict[str, Phrases] = {
         ),
         no=_list(
             "non|nan|pas|jamais|surtout pas|plutôt pas|pas maintenant|pas encore|non merci|bien sûr que non|"
-            "pas du tout|absolument pas|certainement pas|ne fais pas|ne le fais pas|c'est faux|faux|refusé|je refuse|interdit|"
-            "pas d'accord|je ne suis pas d'accord|je préfère pas|je préfère que non|mieux vaut pas|laisse tomber ça"
+            "pas du tout|absolument pas|certainement pas|ne fais pas|ne le fais pas|c'est faux|faux|refusé|"
+            "je refuse|interdit|pas d'accord|je ne suis pas d'accord|"
+            "je préfère pas|je préfère que non|mieux vaut pas"
         ),
         stop=_list(
             "stop|arrête|arrêtez|annule|annuler|annulez|laisse tomber|laissez tomber|oublie|oublie ça|oubliez|"

@@ -9,7 +9,7 @@ from typing import Any, cast
 from agents.core.display import DisplayManager, Slot
 from agents.questions.choices import Option
 from agents.questions.contract import SPOKEN, Dialogue, SpokenForm
-from agents.questions.dialogues import Choice, Verbatim, YesNo
+from agents.questions.dialogues import Choice, Several, Verbatim, YesNo
 from agents.questions.form import Field, FieldDialogue
 from agents.questions.sentences import phrase, sentence
 from agents.web.tools.arguments import (
@@ -82,7 +82,7 @@ def _preference(value: Any) -> Dialogue:
 
 def _suggestion(value: Any) -> Dialogue:
     args = SuggestArgs.model_validate(value)
-    return Choice(args.prompt, _options(args.options))
+    return Several(args.prompt, _options(args.options))
 
 
 def _text(value: Any) -> Dialogue:

@@ -8,11 +8,11 @@ collect_form     yes       an object: field name → value; fields left open are
 ask_preference   yes       ``value`` of an option
 text_input       yes       a string
 approve_plan     yes       true or false, or ``{"approved": true, "comment": "…"}``
-suggest_options  on        ``value`` of an option, if the slot is blocking; otherwise the chip's value is
-                 request   what the user says next
+suggest_options  on        ``value`` of an option or a list of them, if the slot is blocking; otherwise the chip's
+                 request   value is what the user says next
 show_info_card   no        none
 ===============  ========  ======================================================================
 
-The slots' inputs are the arguments in ``arguments``. An answer of another shape is asked for again, with ``error`` in
+Null is a refusal. The slots' inputs are the arguments in ``arguments``. An answer of another shape is asked for again, with ``error`` in
 the slot's input. ``agents.questions`` asks the same questions aloud.
 """

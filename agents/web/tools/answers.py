@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, StringConstraints, TypeAdapter, create_model
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, create_model
 
 from agents.questions.values import EMAIL
 from agents.web.tools.arguments import FieldArgs, OptionArgs
@@ -31,6 +31,12 @@ APPROVAL: TypeAdapter[bool | PlanAnswer] = TypeAdapter(bool | PlanAnswer, config
 def one_of(options: list[OptionArgs]) -> TypeAdapter[Any]:
     """The value of one of ``options``."""
     return TypeAdapter(_literal(options))
+
+
+def some_of(options: list[OptionArgs]) -> TypeAdapter[Any]:
+    """The values of one or several of ``options``."""
+    some: Any = Annotated[list[_literal(options)], Field(min_length=1, max_length=len(options))]
+    return TypeAdapter(some | _literal(options))
 
 
 def filled(fields: list[FieldArgs]) -> TypeAdapter[Any]:

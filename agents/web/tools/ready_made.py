@@ -10,7 +10,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from agents.core.display import Answer, QuestionClosed, Unanswered
 from agents.core.messages import ToolResultData
 from agents.core.tool import Tool, ToolContext
-from agents.web.tools.answers import APPROVAL, FREE_TEXT, YES_NO, PlanAnswer, filled, one_of, open_blanks
+from agents.web.tools.answers import APPROVAL, FREE_TEXT, YES_NO, PlanAnswer, filled, one_of, open_blanks, some_of
 from agents.web.tools.arguments import (
     CardArgs,
     ConfirmArgs,
@@ -135,11 +135,11 @@ async def _plan(args: PlanArgs, ctx: ToolContext, limit_s: float) -> ToolResultD
 
 
 async def _suggest(args: SuggestArgs, ctx: ToolContext, limit_s: float) -> ToolResultData:
-    def told(answer: str) -> str:
-        return f"User selected: {answer}"
+    def told(answer: str | list[str]) -> str:
+        return f"User selected: {answer if isinstance(answer, str) else ', '.join(answer)}"
 
     if args.wait:
-        return await _asked("suggest_options", args, one_of(args.options), told, ctx, limit_s)
+        return await _asked("suggest_options", args, some_of(args.options), told, ctx, limit_s)
     await ctx.display.push_and_forget("suggest_options", _shown(args))
     return ToolResultData(data="The options are shown. The user may take one of them or say something else.")
 
@@ -168,6 +168,8 @@ async def _asked(
             return ToolResultData(status="error", message="Nobody answered the question in time.")
         except QuestionClosed as closed:
             return ToolResultData(status="error", message=f"The user gave no answer. {closed.message}")
+        if answer.value is None:
+            return ToolResultData(status="error", message="The user gave no answer.")
         try:
             value = shape.validate_python(prepared(answer.value))
         except ValidationError as invalid:
