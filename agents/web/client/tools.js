@@ -1,7 +1,7 @@
 // How the ready-made tools look: seven tools, the question for a permission, and anything else.
 
 import { button, card, choicesOf, fieldsOf, firstText, form, outcome } from "./card.js";
-import { element, uniqueId } from "./dom.js";
+import { element } from "./dom.js";
 import { MOST_CHARACTERS, field } from "./fields.js";
 import { asText } from "./results.js";
 import { shown } from "./values.js";
@@ -30,7 +30,7 @@ function confirmAction(props) {
   return card({
     title,
     tone: input.destructive || input.danger ? "danger" : undefined,
-    children: text.map((line) => element("p", {}, line)),
+    children: [...text.map((line) => element("p", {}, line)), complaint(input)],
     actions: [
       button(yes, () => resolve(true), { class: "glove-main", "data-glove-answer": "yes" }),
       button(no, () => resolve(false), { "data-glove-answer": "no" }),
@@ -64,6 +64,7 @@ function collectForm(props) {
     title: firstText(input.title),
     children: [
       ...shown({ description: firstText(input.description, input.message) }),
+      complaint(input),
       form({
         children: rows.map(({ row }) => row),
         actions: [submit(firstText(input.submit_label, input.submitLabel) || words("send")), refuse(props)],
@@ -81,10 +82,13 @@ function askPreference(props) {
   const title = firstText(input.question, input.title, input.message);
   return card({
     title,
-    children: shown({ description: firstText(input.description) }),
-    actions: choicesOf(input.options ?? input.choices).map(({ label, value, description }) =>
-      button(label, () => resolve(value), { title: description || null }),
-    ),
+    children: [...shown({ description: firstText(input.description) }), complaint(input)],
+    actions: [
+      ...choicesOf(input.options ?? input.choices).map(({ label, value, description }) =>
+        button(label, () => resolve(value), { title: description || null }),
+      ),
+      refuse(props),
+    ],
   });
 }
 
@@ -92,30 +96,15 @@ function askPreference(props) {
 function suggestOptions(props) {
   const { resolve, words } = props;
   const input = fieldsOf(props.input);
-  const title = firstText(input.question, input.title, input.message);
+  const title = firstText(input.prompt, input.question, input.title, input.message);
   const choices = choicesOf(input.options ?? input.suggestions ?? input.choices);
-  if (!props.slot.blocking) {
-    const chips = choices.map(({ label, value }) => button(label, () => props.say(firstText(value, label))));
-    return card({ title, children: [], actions: [...chips, button(words("dismiss"), () => resolve(null))] });
-  }
-  if (input.multiple === false || input.multi_select === false) return askPreference(props);
-  const boxes = choices.map(({ label, value, description }) => {
-    const id = uniqueId("option");
-    const box = element("input", { type: "checkbox", id });
-    const text = description ? `${label} – ${description}` : label;
-    return { box, value, row: element("div", { class: "glove-field glove-check" }, element("label", { for: id }, text), box) };
-  });
-  return card({
-    title,
-    children: [
-      form({
-        children: boxes.map(({ row }) => row),
-        actions: [submit(words("send")), refuse(props, words("skip"))],
-        read: () => boxes.filter(({ box }) => box.checked).map(({ value }) => value),
-        resolve,
-      }),
-    ],
-  });
+  // What does not block is an offer: the next thing that the user may say.
+  const choose = props.slot.blocking ? resolve : (/** @type {any} */ value) => props.say(String(value));
+  const chips = choices.map(({ label, value, description }) =>
+    button(label, () => choose(value), { title: description || null }),
+  );
+  const leave = props.slot.blocking ? refuse(props) : button(words("dismiss"), () => resolve(null));
+  return card({ title, children: [complaint(input)], actions: [...chips, leave] });
 }
 
 /** @type {NonNullable<SlotRenderer["render"]>} */
@@ -135,6 +124,7 @@ function textInput(props) {
     title,
     children: [
       ...shown({ description: firstText(input.description) }),
+      complaint(input),
       form({
         children: [entry],
         actions: [submit(firstText(input.submit_label, input.submitLabel) || words("send")), refuse(props)],
@@ -165,6 +155,14 @@ function infoCard({ input: value, resolve, words }) {
 function approvePlan(props) {
   const { words, resolve } = props;
   const input = fieldsOf(props.input);
+  const comment = element("input", {
+    type: "text",
+    maxlength: MOST_CHARACTERS,
+    placeholder: words("comment"),
+    "aria-label": words("comment"),
+  });
+  const answer = (/** @type {boolean} */ approved) =>
+    resolve(comment.value.trim() ? { approved, comment: comment.value.trim() } : approved);
   const steps = (Array.isArray(input.steps) ? input.steps : []).map((step) => fieldsOf(step));
   return card({
     title: firstText(input.title, input.plan, input.question),
@@ -179,10 +177,12 @@ function approvePlan(props) {
           return element("li", {}, title, more && more !== title ? element("small", {}, more) : null);
         }),
       ),
+      complaint(input),
+      comment,
     ],
     actions: [
-      button(words("approve"), () => resolve(true), { class: "glove-main", "data-glove-answer": "yes" }),
-      button(words("reject"), () => resolve(false), { "data-glove-answer": "no" }),
+      button(words("approve"), () => answer(true), { class: "glove-main", "data-glove-answer": "yes" }),
+      button(words("reject"), () => answer(false), { "data-glove-answer": "no" }),
     ],
   });
 }
@@ -211,14 +211,23 @@ function genericChoice(props) {
 /** @type {NonNullable<SlotRenderer["renderResult"]>} */
 function answered({ data, words }) {
   const fields = fieldsOf(data);
-  const title = firstText(fields.question, fields.title, fields.prompt, fields.message);
-  const answer = fields.selected ?? fields.answer ?? fields.value ?? fields.values ?? fields.confirmed ?? fields.approved;
-  if (typeof answer === "object" && answer !== null && !Array.isArray(answer)) {
-    return card({ title, tone: "past", children: shown(answer) });
-  }
-  const list = Array.isArray(answer) ? answer.map(asText).join(", ") : answer;
-  const text = typeof list === "boolean" ? words(list ? "yes" : "no") : (asText(list) ?? "");
-  return outcome(title, text);
+  const asked = fieldsOf(fields.input ?? data);
+  const title = firstText(asked.question, asked.title, asked.prompt, asked.message);
+  const answer = fields.answer ?? fields.selected ?? fields.value;
+  if (typeof answer === "boolean") return outcome(title, words(answer ? "yes" : "no"));
+  if (typeof answer !== "object" || answer === null) return outcome(title, labelOf(asked.options, answer));
+  if (typeof answer.approved !== "boolean") return card({ title, tone: "past", children: shown(answer) });
+  return outcome(title, [words(answer.approved ? "yes" : "no"), answer.comment].filter(Boolean).join(" – "));
+}
+
+/** @type {(options: unknown, value: unknown) => string} */
+function labelOf(options, value) {
+  return choicesOf(options).find((choice) => choice.value === value)?.label ?? asText(value) ?? "";
+}
+
+/** Why the last answer was not taken. @type {(input: Record<string, any>) => HTMLElement | null} */
+function complaint({ error }) {
+  return typeof error === "string" && error ? element("p", { class: "glove-fault", role: "alert" }, error) : null;
 }
 
 /** @type {SlotRenderer} */

@@ -8,7 +8,7 @@ import { readable } from "./words.js";
 const SENTENCES = ["question", "message", "prompt", "description", "content", "body", "text"];
 
 /** Fields that say how to show a value rather than what. */
-const FRAME = new Set(["title", "renderer", "variant", "type", "options", "choices"]);
+const FRAME = new Set(["title", "renderer", "variant", "type", "options", "choices", "error"]);
 
 /**
  * @param {unknown} value
