@@ -253,6 +253,15 @@ async def test_two_processes_write_one_new_file_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.realtime
+async def test_a_new_file_may_be_opened_by_many_at_the_same_moment(tmp_path: Path) -> None:
+    for number in range(100):
+        stores = [SqliteStore(tmp_path / f"{number}.db", "talk") for _ in range(6)]
+        await asyncio.gather(*(store.append_messages(said("hello")) for store in stores))
+        assert len(await stores[0].get_messages()) == 6
+        await asyncio.gather(*(store.close() for store in stores))
+
+
+@pytest.mark.realtime
 async def test_a_disk_that_is_really_full_costs_only_the_last_write(tmp_path: Path) -> None:
     script = f"""
 import asyncio, sys
