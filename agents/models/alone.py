@@ -9,7 +9,7 @@ from agents.core.events import ModelResponseComplete, TextDelta
 from agents.core.messages import Message, ModelResult
 from agents.core.model import Notify, PromptRequest
 from agents.models.intents import spoken_result
-from agents.models.told import news
+from agents.models.told import newest, news
 
 MARK = "alone"
 """Key in ``Message.provider_options`` of the answers that were given alone."""
@@ -74,7 +74,8 @@ def known(request: PromptRequest) -> list[str]:
 
 def asked(request: PromptRequest) -> bool:
     """Whether the newest thing asks for an answer, and is not a result or an event."""
-    return not request.messages or not (request.messages[-1].tool_results or request.messages[-1].events)
+    last = newest(request.messages)
+    return last is None or not (last.tool_results or last.events)
 
 
 def _outcomes(messages: Sequence[Message], language: str) -> list[str]:

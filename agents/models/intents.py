@@ -14,7 +14,7 @@ from agents.core.messages import Message, ModelResult, ToolCall, ToolResult
 from agents.core.model import ModelAdapter, Notify, PromptRequest, ToolSpec
 from agents.core.tool import Tool
 from agents.models.matcher import LONGEST_CHARS, Match, SentenceMatcher
-from agents.models.told import news
+from agents.models.told import newest, news
 
 PREFIX = "intent_"
 """Ids of tool calls that came from a sentence begin with this."""
@@ -111,7 +111,7 @@ class IntentFirst:
     async def prompt(self, request: PromptRequest, notify: Notify, abort: AbortToken) -> ModelResult:
         """Answer ``request`` from sentences, or let ``inner`` do it. Raises what ``inner`` raises, and ``Aborted``."""
         abort.check()
-        last = request.messages[-1] if request.messages else None
+        last = newest(request.messages)
         if last is not None and last.sender == "user":
             if last.tool_results:
                 if all((result.call_id or "").startswith(PREFIX) for result in last.tool_results):

@@ -1,10 +1,15 @@
-"""Events in plain words, for whoever answers without a language model."""
+"""What there is to answer, for whoever answers without a language model: the newest message, events in words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from agents.core.messages import Message
+
+
+def newest(messages: Sequence[Message]) -> Message | None:
+    """The newest message that is part of the conversation, and not context that the framework put beside it."""
+    return next((message for message in reversed(messages) if message.framework_context != "runtime"), None)
 
 
 def news(messages: Sequence[Message]) -> list[str]:

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from agents.core.glove import Glove
-from agents.core.messages import EventRecord, Message
+from agents.core.messages import EventRecord, InboxItem, Message
 from agents.core.model import ModelAdapter, Sentences
 from agents.models.honest import HonestModel
 from agents.models.intents import IntentFirst
@@ -35,6 +35,18 @@ async def test_an_event_that_waited_is_said_after_the_answer_of_a_tool() -> None
     await glove.emit_event("e1", "shell", "note", "The post is here.", when_idle="defer")
     assert (await glove.process_request("what time is it", language="en")).text == "It is four. The post is here."
     assert (await glove.process_request("what time is it", language="en")).text == "It is four."
+
+
+async def test_context_beside_the_conversation_changes_nothing_for_sentences_and_events() -> None:
+    time = tool("time", returning("It is four."), sentences=(Sentences("en", ("what time is it",)),))
+    glove = Glove(model=IntentFirst(HonestModel())).fold(time).build()
+    for delivery in ("iteration", "request", "history"):
+        glove.add_context_provider(lambda _: "It rains.", delivery=delivery, key="weather")  # type: ignore[arg-type]
+    await glove.store.add_inbox_item(InboxItem(id="i1", tag="bank", request="approve?", blocking=True))
+    assert (await glove.process_request("what time is it", language="en")).text == "It is four."
+    await glove.emit_event("e1", "shell", "note", "The post is here.", when_idle="wake")
+    await asyncio.sleep(1)
+    assert (await glove.store.get_messages())[-1].text == "The post is here."
 
 
 async def test_an_event_that_waited_is_said_before_an_answer_that_cannot_be_given() -> None:
