@@ -110,6 +110,7 @@ class Listening:
             latency_s=lambda: io.output_latency_s,
             constant_vad=io.vad is not None,
         )
+        self._rest()
 
     def close(self) -> None:
         """Stop all timers and let go of the player; idempotent. The engine belongs to the owner."""
@@ -118,6 +119,8 @@ class Listening:
         self._ear.close()
         if self._attention is not None:
             self._attention.close()
+        if self._engine.vad is not None:
+            self._engine.vad.set_resting(False)
 
     @property
     def muted(self) -> bool:
@@ -280,6 +283,7 @@ class Listening:
 
     def _moved(self, before: Attention, state: Attention) -> None:
         self._host.emit(AttentionChanged(self._io.time_s, state.value))
+        self._rest()
         hearing = self.hearing()
         self._engine.takes_floor = self._is_stop if hearing is Hearing.STOP_WORDS else None
         if hearing is Hearing.NOTHING:
@@ -287,6 +291,11 @@ class Listening:
             self._engine.forget()
             if before is Attention.AWAKE and not self.muted:
                 self._host.cue(earcons.asleep(self._io.player.rate_hz))
+
+    def _rest(self) -> None:
+        """While attention is asleep nobody needs to know at once what is speech."""
+        if self._engine.vad is not None:
+            self._engine.vad.set_resting(self.state is Attention.ASLEEP)
 
     def _stalled(self) -> bool:
         """Whether anything moved since the last time; if not, end it: no state may last for ever."""

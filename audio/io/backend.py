@@ -66,11 +66,23 @@ class SoundStream(ABC):
     @property
     @abstractmethod
     def active(self) -> bool:
-        """Whether the sound system still runs it."""
+        """Whether the sound system still runs it, or would after ``resume``."""
 
     @abstractmethod
     def close(self) -> None:
         """End it at once, throwing queued sound away: ``stop`` would wait for a device that may be gone. May block."""
+
+    @abstractmethod
+    def suspend(self) -> None:
+        """Stop calling, at once, and keep the device: a stream that has nothing to play costs nothing. May block.
+
+        Raises:
+            GloveVoiceError: ``ERR_AUDIO_DEVICE``, as ``resume`` does.
+        """
+
+    @abstractmethod
+    def resume(self) -> None:
+        """Call again after ``suspend``, within milliseconds. May block. Idempotent, like ``suspend``."""
 
 
 class SoundBackend(ABC):

@@ -31,6 +31,7 @@ from audio.io.player import Player
 from audio.io.supervisor import Supervisor, SupervisorTimes
 from audio.pcm import CAPTURE_RATE_HZ, FRAME_MS, Pcm, silence
 from audio.vad.base import VadAdapter
+from audio.vad.resting import RestingVad
 
 log = structlog.get_logger(__name__)
 
@@ -89,7 +90,7 @@ class DeviceRoom(AudioIO):
         self.failed: GloveError | None = None
         self.on_failed: Callable[[GloveError], None] | None = None
         self.on_health: Callable[[RoomHealth], None] | None = None
-        self._detector = vad
+        self._detector = None if vad is None else RestingVad(vad)
         self._backend = backend
         self._canceller = canceller
         self._times = times or SupervisorTimes()
@@ -130,6 +131,7 @@ class DeviceRoom(AudioIO):
         if self._front_vad is not None:
             self._front_vad.begin()
             front.command(front.reset_vad)
+            front.rest(self._front_vad.resting)
         self._front, self._on_frame, self._called, self._time_s = front, on_frame, False, 0.0
         self.failed, self._told = None, ("", "")
         settings = self.settings
@@ -137,6 +139,7 @@ class DeviceRoom(AudioIO):
         lanes = tuple(self._lanes.values())
         self._supervisor = Supervisor(backend, lanes, self, self._tell_health, self._times)
         self._scope = Scope("device", on_fault=self._on_fault)
+        self.player.on_queued = self._nudge
         self._stopped.clear()
         if backend.on_loop:
             self._scope.spawn(self._step_on_loop(front), "front-end")
@@ -155,7 +158,7 @@ class DeviceRoom(AudioIO):
 
     async def close(self) -> None:
         """See ``AudioIO``."""
-        self._on_frame = None
+        self._on_frame = self.player.on_queued = None
         await self._scope.close()
         if self._supervisor is not None:
             supervisor, self._supervisor = self._supervisor, None
@@ -201,7 +204,7 @@ class DeviceRoom(AudioIO):
         """See ``AudioIO``. Values:
 
         * ``level_db``: what the microphone delivers, below full scale; ``erle_db``: what echo cancellation takes away,
-          once measured; ``capture_to_vad_p99_ms``: of the last ten seconds.
+          once measured; ``capture_to_vad_p99_ms``: of the last ten seconds in which somebody listened for speech.
         * ``capture_age_s``: since the microphone's last call. ``overruns``, ``underruns``: gaps that the sound system
           reported. ``reopened``: streams opened anew.
         * ``lost_samples``, ``lost_reference_samples``, ``late_reference_frames``, ``dropped_frames``: what a part of
@@ -218,7 +221,7 @@ class DeviceRoom(AudioIO):
             return "down", "The room is not open."
         if self.failed is not None:
             return "down", str(self.failed)
-        troubles = [_trouble(lane) for lane in lanes.values() if not lane.works]
+        troubles = [lane.complaint for lane in lanes.values() if not lane.works]
         state: Literal["ok", "degraded", "down"] = "ok"
         if troubles or front.echo.reason:
             state = "degraded"
@@ -270,6 +273,12 @@ class DeviceRoom(AudioIO):
         front = self._front
         if front is not None:
             front.command(lambda: command(front))
+        self._nudge()
+
+    def _nudge(self) -> None:
+        """What rests may have something to do now."""
+        if self._supervisor is not None:
+            self._supervisor.nudge()
 
     def _wake(self) -> None:
         """In the front end's thread: have the loop collect, once per batch."""
@@ -364,16 +373,20 @@ class DeviceRoom(AudioIO):
         if front is not None and lane.opened > 1:
             front.command(front.echo.reset)
 
+    def may_rest(self, lane: Lane) -> bool:
+        """See ``audio.io.supervisor.Plumbing``: the speaker, while nobody has the appliance's attention."""
+        front, vad = self._front, self._front_vad
+        if lane.direction == "input" or front is None or vad is None:
+            return False
+        return vad.resting and front.echo.at_rest and self.player.idle and not self.player.sounding
+
+    def interrupted(self, lane: Lane) -> None:
+        """See ``audio.io.supervisor.Plumbing``."""
+        self._reference.restart()
+
     def sounding(self) -> bool:
         """See ``audio.io.supervisor.Plumbing``."""
         return self.player.sounding
-
-
-def _trouble(lane: Lane) -> str:
-    if lane.trouble:
-        return lane.trouble
-    what = "microphone" if lane.direction == "input" else "speaker"
-    return f"The {what} has stopped working and is being opened again."
 
 
 def _portaudio() -> SoundBackend:

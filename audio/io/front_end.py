@@ -37,6 +37,9 @@ GAP_S = 0.3
 WAIT_S = 0.05
 CALM_BATCH = 2
 """Frames that are processed together while nobody speaks: half the wake-ups of an idle device, 10 ms later at most."""
+REST_BATCH = 8
+"""The same while nobody listens for speech: 80 ms."""
+REST_WAIT_S = 0.1
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ class FrontEnd:
         dropped: frames that the loop had no time for; their events were kept.
         filled: frames of silence in place of a microphone.
         faults: frames whose processing failed.
-        delay_s: seconds from capture to voice detection of the latest frames.
+        delay_s: seconds from capture to voice detection of the latest frames that somebody waited for.
     """
 
     def __init__(
@@ -119,6 +122,7 @@ class FrontEnd:
         self._last_capture = now()
         self._filling = False
         self._batch = 1
+        self._resting = False
         self._slips = 0
         self.sample = 0
         self.vad_sample = vad_from
@@ -156,6 +160,12 @@ class FrontEnd:
         if self._vad is not None:
             self._vad.set_ducked(ducked)
 
+    def rest(self, resting: bool) -> None:
+        """For ``command``, or before the first ``step``: nobody listens for speech now, or somebody does again."""
+        self._resting = resting
+        if self._vad is not None:
+            self._vad.set_resting(resting)
+
     def collect(self) -> list[Heard]:
         """The frames that wait for the loop, in order."""
         frames: list[Heard] = []
@@ -190,15 +200,21 @@ class FrontEnd:
         while self._ring:
             self._take_in()
         self._fill_gap()
-        self._batch = CALM_BATCH if self.echo.at_rest and not self._speech_open else 1
+        self._batch = self._next_batch()
         if self._heard:
             self._wake_loop()
+
+    def _next_batch(self) -> int:
+        """How many frames of the microphone shall be processed together."""
+        if not self.echo.at_rest or self._speech_open:
+            return 1
+        return REST_BATCH if self._resting else CALM_BATCH
 
     def run(self, stopped: threading.Event) -> None:
         """Step whenever there is work, until ``stopped``."""
         prefer_this_thread()
         while not stopped.is_set():
-            self.has_work.wait(WAIT_S)
+            self.has_work.wait(REST_WAIT_S if self._batch == REST_BATCH else WAIT_S)
             self.has_work.clear()
             try:
                 self.step()
@@ -253,7 +269,8 @@ class FrontEnd:
             log.exception("the echo path failed")
             clean = frame
         self._finish(clean)
-        self.delay_s.append(self._now() - at)
+        if self._batch != REST_BATCH:
+            self.delay_s.append(self._now() - at)
 
     def _finish(self, clean: Pcm) -> None:
         self.sample += FRAME_SAMPLES

@@ -8,7 +8,6 @@ yet heard of. Events are stamped with the count of the frames that the session d
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from audio.io.front_end import Heard
@@ -27,6 +26,9 @@ class FrontEndVad(VadAdapter):
 
     Args:
         command: sends a command to the front end.
+
+    Attributes:
+        resting: whether nobody listens for speech.
     """
 
     def __init__(self, command: Commander, *, supports_real_start: bool = True) -> None:
@@ -38,6 +40,7 @@ class FrontEndVad(VadAdapter):
         self._fed = 0
         self._epoch = 0
         self._open = False
+        self.resting = False
 
     @property
     def is_speaking(self) -> bool:
@@ -71,7 +74,7 @@ class FrontEndVad(VadAdapter):
             self._gap = False
             self.reset()
         shift = self._fed - heard.vad_sample
-        return [_shifted(event, shift) for event in heard.events if self._admits(event, heard.epoch)]
+        return [event.later(shift) for event in heard.events if self._admits(event, heard.epoch)]
 
     def reset(self) -> None:
         """See ``VadAdapter``."""
@@ -82,6 +85,12 @@ class FrontEndVad(VadAdapter):
     def set_ducked(self, ducked: bool) -> None:
         """See ``VadAdapter``."""
         self._command(lambda front: front.duck_vad(ducked))
+
+    def set_resting(self, resting: bool) -> None:
+        """See ``VadAdapter``. Known to the next front end, too."""
+        if resting != self.resting:
+            self.resting = resting
+            self._command(lambda front: front.rest(resting))
 
     def _admits(self, event: VadEvent, epoch: int) -> bool:
         """Probabilities always; what concerns a segment only if the session knows of it."""
@@ -96,9 +105,3 @@ class FrontEndVad(VadAdapter):
         if isinstance(event, SpeechEnd | VadMisfire):
             self._open = False
         return known or not isinstance(event, SpeechEnd | VadMisfire | SpeechRealStart)
-
-
-def _shifted(event: VadEvent, shift: int) -> VadEvent:
-    if isinstance(event, SpeechEnd):
-        return replace(event, sample=event.sample + shift, last_speech=event.last_speech + shift)
-    return replace(event, sample=event.sample + shift)

@@ -30,6 +30,7 @@ class LaneState(Enum):
     ``ABSENT``    no stream is open
     ``STARTING``  open, has not called yet, and need not have
     ``LIVE``      open, and called lately
+    ``RESTING``   suspended, since there is nothing to do
     ``SILENT``    calls, with digital zeros, from a source that had life
     ``STALLED``   open, and has not called for too long
     ``ENDED``     the sound system ended it
@@ -40,6 +41,7 @@ class LaneState(Enum):
     ABSENT = "absent"
     STARTING = "starting"
     LIVE = "live"
+    RESTING = "resting"
     SILENT = "silent"
     STALLED = "stalled"
     ENDED = "ended"
@@ -87,7 +89,7 @@ class Lane:
         opened: how many streams have been opened.
         xruns: gaps that the sound system reported.
         was_live: whether it has ever delivered.
-        trouble: why it does not work, for people.
+        trouble: why it could not be opened, for people.
     """
 
     def __init__(
@@ -114,6 +116,8 @@ class Lane:
         self._live_until = now()
         self._silence_is_normal = False
         self._silence_retry_s = 0.0
+        self._resting = False
+        self._resumed = False
 
     @property
     def stream(self) -> SoundStream | None:
@@ -123,7 +127,7 @@ class Lane:
     def ticket(self) -> int:
         """The number of the stream that is being opened; calls of older ones are ignored from now on."""
         self._ticket += 1
-        self._ended = False
+        self._ended = self._resting = self._resumed = False
         self._called_at = self._life_at = None
         self._opened_at = self._now()
         return self._ticket
@@ -160,6 +164,16 @@ class Lane:
         if ticket == self._ticket:
             self._ended = True
 
+    def rests(self) -> None:
+        """The stream was suspended."""
+        self._resting = True
+
+    def resumes(self) -> None:
+        """The stream is to call again: from now on it has as much time for that as a new one."""
+        self._resting, self._resumed = False, True
+        self._called_at = None
+        self._opened_at = self._live_until = self._now()
+
     @property
     def state(self) -> LaneState:
         """How it stands at this moment."""
@@ -169,6 +183,8 @@ class Lane:
             return LaneState.ABSENT
         if self._ended or not self._stream.active:
             return LaneState.ENDED
+        if self._resting:
+            return LaneState.RESTING
         now = self._now()
         if self._called_at is None:
             return LaneState.STARTING if now - self._opened_at < self.limits.first_s else LaneState.STALLED
@@ -181,8 +197,14 @@ class Lane:
         """Whether sound passes, or is about to for the first time."""
         state = self.state
         if state is LaneState.STARTING:
-            return self.opened == 1 or self._silence_retry_s > 0
-        return state in (LaneState.LIVE, LaneState.SILENT, LaneState.OFF)
+            return self.opened == 1 or self._resumed or self._silence_retry_s > 0
+        return state in (LaneState.LIVE, LaneState.RESTING, LaneState.SILENT, LaneState.OFF)
+
+    @property
+    def complaint(self) -> str:
+        """Why it does not work, for people; meaningless while it does."""
+        what = "microphone" if self.direction == "input" else "speaker"
+        return self.trouble or f"The {what} has stopped working and is being opened again."
 
     @property
     def silent_s(self) -> float:

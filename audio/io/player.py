@@ -33,6 +33,7 @@ class Player:
             ``on_drained``.
         on_drained: called from ``pull`` when the sink asked for more than there was, once per ``on_started`` and never
             for sound that was cut.
+        on_queued: called from ``enqueue`` when sound comes after there was none.
         tap: called from ``pull`` with every block that goes to the sink, sound and silence alike; it must be quick.
         dropped: samples of stale generations that were refused, at the sink's rate.
         cut: queued samples that ``next_generation`` threw away.
@@ -53,6 +54,7 @@ class Player:
         self.cut = 0
         self.on_started: Callable[[], None] | None = None
         self.on_drained: Callable[[], None] | None = None
+        self.on_queued: Callable[[], None] | None = None
         self.tap: Callable[[Pcm], None] | None = None
         self._sounding = False
 
@@ -117,18 +119,26 @@ class Player:
 
         Returns the number of samples added at the sink's rate (the resampler may hold some back until ``finish``).
         """
+        added, first = self._add(pcm, rate_hz, generation)
+        if first and self.on_queued is not None:
+            self.on_queued()
+        return added
+
+    def _add(self, pcm: Pcm, rate_hz: int, generation: int) -> tuple[int, bool]:
+        """The samples added, and whether they are the first after there were none."""
         with self._lock:
             if generation != self._generation:
                 self.dropped += round(pcm.size * self.rate_hz / rate_hz)
-                return 0
+                return 0, False
+            first = self._queued == 0
             added = 0
             if self._resampler is not None and self._resampler.in_rate_hz != rate_hz:
                 added = self._release_held()
             if rate_hz == self.rate_hz:
-                return added + self._append(pcm.copy())
+                return added + self._append(pcm.copy()), first
             if self._resampler is None:
                 self._resampler = StreamResampler(rate_hz, self.rate_hz)
-            return added + self._append(self._resampler.push(pcm))
+            return added + self._append(self._resampler.push(pcm)), first
 
     def finish(self, generation: int) -> int:
         """No more sound follows in this stream: release what the resampler holds back. Returns the samples added."""

@@ -110,11 +110,12 @@ class _PortAudioStream(SoundStream):
 
     _stream: Any
     _closed = False
+    _suspended = False
 
     @property
     def active(self) -> bool:
         # Never asked after the end, nor while the library works: it would look at memory that it has given back.
-        if not _library.acquire(blocking=False):
+        if self._suspended or not _library.acquire(blocking=False):
             return not self._closed
         try:
             return not self._closed and bool(self._stream.active)
@@ -128,6 +129,30 @@ class _PortAudioStream(SoundStream):
             self._closed = True
             self._stream.abort(ignore_errors=True)
             self._stream.close(ignore_errors=True)
+
+    def suspend(self) -> None:
+        with _library:
+            if not self._closed and not self._suspended:
+                self._suspended = True
+                self._change(self._stream.abort)
+
+    def resume(self) -> None:
+        with _library:
+            if not self._closed and self._suspended:
+                self._change(self._stream.start)
+                self._suspended = False
+
+    def _change(self, change: Callable[[], None]) -> None:
+        try:
+            change()
+        except _sounddevice().PortAudioError as fault:
+            raise GloveVoiceError(
+                "ERR_AUDIO_DEVICE", f"A sound stream does not stop or start: {fault}.", cause=fault
+            ) from fault
+
+    def _told_end(self, on_ended: OnEnded) -> OnEnded:
+        """``on_ended``, but not for an end that was asked for only for a while."""
+        return lambda: None if self._suspended else on_ended()
 
     def _start(self) -> None:
         try:
@@ -168,7 +193,7 @@ class _InputStream(_PortAudioStream):
             dtype="int16",
             latency=latency_s,
             callback=call,
-            finished_callback=on_ended,
+            finished_callback=self._told_end(on_ended),
         )
         self._start()
 
@@ -205,7 +230,7 @@ class _OutputStream(_PortAudioStream):
             dtype="int16",
             latency=latency_s,
             callback=call,
-            finished_callback=on_ended,
+            finished_callback=self._told_end(on_ended),
         )
         self._start()
 

@@ -196,6 +196,16 @@ class _ScriptedStream(SoundStream):
             self._streams.remove(self)
         self._end()
 
+    def suspend(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def resume(self) -> None:
+        if self._active and self._timer is None:
+            self._due = clock.now() + TICK_S
+            self._arm()
+
     def _end(self) -> None:
         if self._timer is not None:
             self._timer.cancel()

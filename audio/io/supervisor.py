@@ -1,9 +1,10 @@
 """Keeps the streams of a device room running, whatever happens to the devices.
 
-A task looks at both directions ten times a second. What is missing or unwell is opened anew, at first only the stream,
-then the device (looked up again, by name), then the whole sound system; a device that is not there is looked for at
-least every two seconds, for ever. Only when a microphone or speaker that had worked is listed and yet cannot be brought
-back does the supervisor give up, so that whoever watches the process may start it afresh.
+A task looks at both directions ten times a second, and at once when it is nudged. What is missing or unwell is opened
+anew, at first only the stream, then the device (looked up again, by name), then the whole sound system; a device that
+is not there is looked for at least every two seconds, for ever. Only when a microphone or speaker that had worked is
+listed and yet cannot be brought back does the supervisor give up, so that whoever watches the process may start it
+afresh. What has nothing to do is suspended.
 
 Calls of the sound system may hang, so they run in a thread that can be left behind.
 """
@@ -66,6 +67,14 @@ class Plumbing(Protocol):
         """A stream was opened, on another device or after a pause: what was learnt about the old one is void."""
         ...
 
+    def may_rest(self, lane: Lane) -> bool:
+        """Whether ``lane`` has nothing to do for the time being, so that its stream may be suspended."""
+        ...
+
+    def interrupted(self, lane: Lane) -> None:
+        """The stream of ``lane`` was suspended, or is about to go on."""
+        ...
+
     def sounding(self) -> bool:
         """Whether something is being played, so that this is no good moment to interrupt the sound."""
         ...
@@ -114,6 +123,7 @@ class Supervisor:
             lane.direction: _Search(Backoff(first_s=0.1, cap_s=self.times.poll_cap_s)) for lane in self.lanes
         }
         self._restarted_at = float("-inf")
+        self._nudged = asyncio.Event()
 
     async def run(self) -> None:
         """Keep the streams running.
@@ -124,7 +134,14 @@ class Supervisor:
         """
         while True:
             await self.look()
-            await asyncio.sleep(self.times.look_s)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self.times.look_s):
+                    await self._nudged.wait()
+            self._nudged.clear()
+
+    def nudge(self) -> None:
+        """Something may have changed: look at once."""
+        self._nudged.set()
 
     async def look(self) -> None:
         """Look at every direction once, and repair what is due."""
@@ -144,6 +161,12 @@ class Supervisor:
         if state is LaneState.LIVE:
             search.succeeded()
             lane.forgive()
+            if self.plumbing.may_rest(lane):
+                await self._rest(lane)
+            return
+        if state is LaneState.RESTING:
+            if not self.plumbing.may_rest(lane):
+                await self._resume(lane)
             return
         if state is LaneState.SILENT:
             lane.reopened_for_silence()
@@ -256,6 +279,32 @@ class Supervisor:
             f"The {what} stopped working {lane.down_s:.0f} s ago and nothing brings it back.",
             "Start the appliance again; if that does not help, unplug the device and plug it in.",
         )
+
+    async def _rest(self, lane: Lane) -> None:
+        """Suspend the stream; one that cannot be suspended goes on, or is found unwell soon."""
+        stream = lane.stream
+        if stream is None or self.backend.changed():  # a device that has gone would not be missed at rest
+            return
+        lane.rests()
+        try:
+            await self._call(stream.suspend)
+        except GloveVoiceError as fault:
+            log.warning("a sound stream cannot rest", direction=lane.direction, error=fault.message)
+            lane.resumes()
+        self.plumbing.interrupted(lane)
+
+    async def _resume(self, lane: Lane) -> None:
+        stream = lane.stream
+        if stream is None:
+            return
+        self.plumbing.interrupted(lane)
+        lane.resumes()
+        try:
+            await self._call(stream.resume)
+        except GloveVoiceError as fault:
+            log.warning("a sound stream does not go on", direction=lane.direction, error=fault.message)
+            await self._close(lane)
+            self._search[lane.direction].due = clock.now()
 
     async def _close(self, lane: Lane) -> None:
         stream = lane.detach()

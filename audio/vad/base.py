@@ -7,8 +7,8 @@ sample index (since creation, not since ``reset``) at the end of the frame that 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 from audio.pcm import Pcm
 
@@ -19,6 +19,10 @@ class VadEvent:
 
     type: ClassVar[str] = "vad_event"
     sample: int
+
+    def later(self, samples: int) -> Self:
+        """The same event on a stream that is so many samples further on (or, negative, behind)."""
+        return replace(self, sample=self.sample + samples) if samples else self
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,10 @@ class SpeechEnd(VadEvent):
 
     type: ClassVar[str] = "speech_end"
     last_speech: int = 0
+
+    def later(self, samples: int) -> Self:
+        """See ``VadEvent``."""
+        return replace(self, sample=self.sample + samples, last_speech=self.last_speech + samples)
 
 
 @dataclass(frozen=True)
@@ -85,6 +93,9 @@ class VadAdapter(ABC):
 
     def set_ducked(self, ducked: bool) -> None:
         """Lower the bar while the agent speaks (echo cancellation weakens the user's voice). Default: ignored."""
+
+    def set_resting(self, resting: bool) -> None:
+        """Nobody listens for speech now (or somebody does again): the detector may save work. Default: ignored."""
 
     def close(self) -> None:
         """Release the model; idempotent."""

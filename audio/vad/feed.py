@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import structlog
 
 from audio.pcm import CAPTURE_RATE_HZ, Pcm
-from audio.vad.base import SpeechEnd, SpeechProb, VadAdapter, VadEvent
+from audio.vad.base import SpeechProb, VadAdapter, VadEvent
 
 log = structlog.get_logger(__name__)
 
@@ -43,7 +42,7 @@ class VadFeed:
         offset = sample - self._fed
         events = self.vad.process(frame)
         self._watch(frame.size, events)
-        return [_shift(event, offset) for event in events]
+        return [event.later(offset) for event in events]
 
     def reset(self) -> None:
         """Forget the segment in progress."""
@@ -61,9 +60,3 @@ class VadFeed:
         self._patience_s = min(2 * self._patience_s, STALLED_MOST_S)
         self.vad.rebuild()
         self._on_stalled()
-
-
-def _shift(event: VadEvent, offset: int) -> VadEvent:
-    if isinstance(event, SpeechEnd):
-        return replace(event, sample=event.sample + offset, last_speech=event.last_speech + offset)
-    return replace(event, sample=event.sample + offset)

@@ -17,6 +17,7 @@ from typing import Protocol
 import numpy as np
 import structlog
 
+from audio.dsp.quiet import QuietGate
 from audio.io.player import Player
 from audio.pcm import CAPTURE_RATE_HZ, FRAME_SAMPLES, Pcm
 from audio.resample import StreamResampler
@@ -38,8 +39,11 @@ output latency."""
 JUDGE_S = 0.15
 """How long a hit waits for a verdict while the appliance sounds: the two detectors need not agree on the frame."""
 
-SEARCH_FRAMES = 5
-"""Frames that are searched for the phrase in one go: 50 ms later, and a third of the processor time."""
+SEARCH_FRAMES = 8
+"""Frames that are searched for the phrase in one go: 80 ms later, and a third of the processor time."""
+
+LEAD = 8
+"""Stretches of ``SEARCH_FRAMES`` from before a quiet room became louder that are searched as well: 640 ms."""
 
 TAIL_S = 0.3
 """How long a room without echo cancellation still rings after the last sample was played."""
@@ -107,6 +111,8 @@ class Ear:
         self._own = None if detector is None else OwnVoice(detector, player)
         self._pending: tuple[WakeHeard, int] | None = None
         self._unsearched: list[Pcm] = []
+        self._quiet = QuietGate()
+        self._lead: deque[Pcm] = deque(maxlen=LEAD)
         self._sample = 0
         self._deaf_until = 0
         self._deaf = False
@@ -160,6 +166,7 @@ class Ear:
         """What comes next does not follow what was heard (the microphone was muted)."""
         self._kept.clear()
         self._unsearched.clear()
+        self._lead.clear()
         self._pending = None
         if self._detector is not None:
             self._detector.reset()
@@ -179,7 +186,7 @@ class Ear:
         stretch = np.concatenate(self._unsearched)
         self._unsearched.clear()
         self._own.listen(sample)
-        hits = self._detector.process(stretch)
+        hits = self._search(self._detector, stretch)
         if hits and self._pending is None:
             self._pending = (hits[0], sample)
         if self._pending is None:
@@ -193,6 +200,16 @@ class Ear:
             return None
         self._pending = None
         return heard
+
+    def _search(self, detector: WakeDetector, stretch: Pcm) -> list[WakeHeard]:
+        """The phrases in ``stretch``. In a quiet room there are none, and the detector rests."""
+        if self._quiet.add(stretch):
+            self._lead.append(stretch)
+            return []
+        if self._lead:
+            stretch = np.concatenate((*self._lead, stretch))
+            self._lead.clear()
+        return detector.process(stretch)
 
     def _shield(self) -> None:
         """Keep the engine from hearing the appliance itself where nothing else does."""
