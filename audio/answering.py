@@ -21,6 +21,7 @@ from agents.core.events import ToolUse, ToolUseResult
 from audio import earcons
 from audio.answering_contract import AnsweringHost, Ask, EventTurn, SpokenAgent
 from audio.events import (
+    AgentSays,
     AgentSpeechStarted,
     AgentSpeechStopped,
     AgentText,
@@ -207,6 +208,7 @@ class Answering:
             now=lambda: self._io.time_s,
             on_text=lambda text: self._host.emit(AgentText(self._io.time_s, text)),
             on_tool=self._tool,
+            on_say=lambda text: self._host.emit(AgentSays(self._io.time_s, text)),
         )
         self._host.reply_began()
         return self._reply

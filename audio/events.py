@@ -86,6 +86,14 @@ class AgentText(VoiceEvent):
 
 
 @dataclass(frozen=True)
+class AgentSays(VoiceEvent):
+    """Words that no model wrote are about to be spoken: an announcement, a question, an honest failure."""
+
+    type: ClassVar[str] = "agent_says"
+    text: str
+
+
+@dataclass(frozen=True)
 class AgentSpeechStarted(VoiceEvent):
     """The first sample of a reply was played."""
 

@@ -92,6 +92,7 @@ class Reply:
         now: seconds on the room's media clock.
         on_text: called with the whole text of each response.
         on_tool: called with each tool event.
+        on_say: called with words that no model wrote, before they are spoken.
     """
 
     def __init__(
@@ -103,6 +104,7 @@ class Reply:
         now: Callable[[], float],
         on_text: Callable[[str], None] = lambda _: None,
         on_tool: Callable[[ToolUse | ToolUseResult], None] = lambda _: None,
+        on_say: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.language = language
         self.generation = player.next_generation()
@@ -118,6 +120,7 @@ class Reply:
         self._now = now
         self._on_text = on_text
         self._on_tool = on_tool
+        self._on_say = on_say
         self._buffer = SentenceBuffer(language)
         self._speakable = Speakable(language)
         self._aside = 0
@@ -168,6 +171,8 @@ class Reply:
     def say(self, text: str) -> None:
         """Speak ``text``, which is no part of the conversation (a failure, an announcement)."""
         self._close_part()
+        if text.strip():
+            self._on_say(text)
         self._add_text("", text)
         self._close_part()
 
