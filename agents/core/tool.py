@@ -43,6 +43,15 @@ class ToolContext:
     abort: AbortToken
     language: str = "en"
 
+    async def hand_over(self, payload: Any) -> Any:
+        """Ask whoever sees to the display, and wait for the answer. Raises as ``DisplayManager.push_and_wait``.
+
+        Args:
+            payload: JSON value; its text ``renderer`` says what shows it, otherwise ``generic`` does.
+        """
+        named = payload.get("renderer") if isinstance(payload, Mapping) else None
+        return await self.display.push_and_wait(named if isinstance(named, str) and named else "generic", payload)
+
 
 class Bracket(Protocol):
     """The events around the runs of a tool: told once per call, whatever the number of attempts."""
