@@ -13,8 +13,7 @@ from functools import partial
 
 import structlog
 
-from agents.base import clock
-from agents.base.abort import Aborted, AbortToken
+from agents.base.abort import Aborted
 from agents.base.errors import GloveError, GloveVoiceError
 from agents.base.scope import Scope
 from agents.core.events import ToolUse, ToolUseResult
@@ -26,29 +25,24 @@ from audio.events import (
     AgentSpeechStopped,
     AgentText,
     Interrupted,
-    Metric,
     ToolFinished,
     ToolUsed,
     VoiceFault,
 )
+from audio.flight import Flight
 from audio.io.base import AudioIO
+from audio.latency import voice_to_voice
 from audio.pcm import Pcm
 from audio.phrases import failure_phrase, phrase
-from audio.reply import HeardReport, Reply
+from audio.reply import Reply
+from audio.reply_parts import HeardReport, Part
 from audio.tts.base import TtsFactory
 from audio.turns.engine import Committed
+from audio.watch import watch
 
 __all__ = ["Answering", "EventTurn", "SpokenAgent"]
 
 log = structlog.get_logger(__name__)
-
-TOO_SLOW = "too slow"
-
-WATCH_S = 0.05
-"""How often the watch looks at a turn."""
-
-TOOL_PATIENCE = 4
-"""How many times longer than a model a running tool may be silent before the turn is given up."""
 
 
 class Answering:
@@ -75,7 +69,8 @@ class Answering:
         self._scope = Scope("answering")
         self._reply: Reply | None = None
         self._sounding = False
-        self._token: AbortToken | None = None
+        self._flight: Flight | None = None
+        self._posed: tuple[Reply, Part] | None = None
         self._turn: asyncio.Task[None] | None = None
         self._committed: tuple[Committed, float] | None = None
         self._drained = asyncio.Event()
@@ -107,13 +102,18 @@ class Answering:
             return ""
         return self._committed[0].text
 
+    @property
+    def in_turn(self) -> bool:
+        """Whether a turn of the agent is under way and has the floor."""
+        return self._flight is not None and self._flight.reply is not None
+
     def answer(self, committed: Committed) -> None:
         """Let the agent answer; whatever it was doing ends."""
-        reply = self._begin(committed.language)
+        self.cut()
+        flight = self._take_off(committed.language, awaited=True)
         self._committed = (committed, self._io.time_s)
-        self._token = token = AbortToken()
-        ask = partial(self._agent.process_request, committed.text, token)
-        self._turn = self._scope.spawn(self._run(ask, reply, token, self._turn), "turn")
+        ask = partial(self._agent.process_request, committed.text, flight.token)
+        self._turn = self._scope.spawn(self._run(ask, flight, self._turn), "turn")
 
     def apologise(self, text: str, language: str) -> None:
         """Speak ``text`` instead of an answer, if nothing else is being said."""
@@ -126,6 +126,7 @@ class Answering:
         Raises:
             GloveError: the voice failed.
         """
+        self._clear_floor()
         reply = self._begin(language)
         try:
             await self._speak_out(reply, text)
@@ -143,22 +144,22 @@ class Answering:
         Raises:
             Exception: whatever ``turn`` raises; ``Aborted`` when it was cut.
         """
-        reply = self._begin(language)
-        self._token = token = AbortToken()
+        self.cut()
+        flight = self._take_off(language, awaited=False)
         outcome: list[Exception] = []
 
         async def ask(*, language: str | None = None, heard_reports: bool = False) -> None:
             try:
-                await turn(token, language=language, heard_reports=heard_reports)
+                await turn(flight.token, language=language, heard_reports=heard_reports)
             except Exception as fault:
                 outcome.append(fault)
                 raise
 
-        self._turn = task = self._scope.spawn(self._run(ask, reply, token, self._turn, awaited=False), "event")
+        self._turn = task = self._scope.spawn(self._run(ask, flight, self._turn), "event")
         try:
             await asyncio.wait([task])
         finally:
-            if self._reply is reply:  # nobody waits for it any more
+            if not task.done():  # nobody waits for it any more
                 self.cut()
         if outcome:
             raise outcome[0]
@@ -169,17 +170,68 @@ class Answering:
             player = self._io.player
             player.enqueue(pcm, player.rate_hz, player.next_generation())
 
+    async def pose(self, text: str, language: str) -> bool:
+        """Ask ``text`` aloud, after what the turn is saying, and give the floor to the user while the turn goes on.
+
+        Returns when it was heard or cut: whether anything of it was heard.
+        """
+        flight = self._flight
+        if flight is None:
+            self._clear_floor()
+            reply = self._begin(language)
+        else:
+            reply = flight.reply or self._go_on(flight)
+            flight.give_floor()
+        part = reply.say(text)
+        self._posed = posed = (reply, part)
+        await self._speak_out(reply)
+        if self._posed is posed:
+            self._posed = None
+        return part.heard if reply.void else True
+
+    @property
+    def question_heard(self) -> bool:
+        """Whether anything of the question that is being asked was heard already."""
+        return self._posed is not None and self._posed[0].reached(self._posed[1])
+
+    def give_floor(self) -> None:
+        """What is being said ends, and the turn that says it goes on: the user answers a question of it."""
+        flight = self._flight
+        if flight is not None and flight.reply is not None:
+            flight.give_floor()
+        self._end()
+
+    def take_floor(self) -> None:
+        """The question is settled: it is not asked any more, and the turn that asked it goes on."""
+        flight, posed = self._flight, self._posed
+        if flight is not None and flight.reply is None and not flight.token.aborted:
+            self._go_on(flight)
+        elif posed is not None and posed[0] is self._reply:
+            self._end()
+
     def cut(self) -> None:
+        """End the reply and its turn now; what was heard of it is reported."""
+        flight, self._flight = self._flight, None
+        if flight is None and self._reply is None:
+            return
+        self._end()
+        if flight is not None:
+            flight.unwatch()
+            flight.token.abort("interrupted")
+        if not self._agent.display.pending:
+            self._agent.display.clear_stack()
+
+    def _end(self) -> None:
         """End the reply now; what was heard of it is reported."""
-        reply, token = self._reply, self._token
+        reply = self._reply
         if reply is None:
             return
         reports, heard, played = reply.heard(), reply.heard_text(), reply.played
+        if self._posed is not None and self._posed[0] is reply:
+            self._posed[1].heard = reply.reached(self._posed[1])
         self._io.player.next_generation()
         reply.void = True
-        self._reply = self._token = self._committed = None
-        if token is not None:
-            token.abort("interrupted")
+        self._reply = self._committed = None
         self._drained.set()
         if self._sounding:
             at = self._io.time_s
@@ -187,9 +239,14 @@ class Answering:
             self._host.emit(AgentSpeechStopped(at, heard))
         self._sounding = False
         self._scope.spawn(self._tidy(reply, reports), "tidy")
-        if not self._agent.display.pending:
-            self._agent.display.clear_stack()
         self._host.reply_ended()
+
+    def _clear_floor(self) -> None:
+        """What is being said ends. A turn that waits for the answer to a question goes on waiting."""
+        if self._reply is not None and self._flight is not None and self._flight.reply is self._reply:
+            self.cut()
+        else:
+            self._end()
 
     async def close(self) -> None:
         """Cut, wait for the turn to put history in order, stop; idempotent."""
@@ -199,7 +256,7 @@ class Answering:
         await self._scope.close()
 
     def _begin(self, language: str) -> Reply:
-        self.cut()
+        self._end()
         self._drained.clear()
         self._reply = Reply(
             self._io.player,
@@ -207,72 +264,68 @@ class Answering:
             language,
             now=lambda: self._io.time_s,
             on_text=lambda text: self._host.emit(AgentText(self._io.time_s, text)),
-            on_tool=self._tool,
             on_say=lambda text: self._host.emit(AgentSays(self._io.time_s, text)),
+            on_tool=self._tool,
         )
         self._host.reply_began()
         return self._reply
 
-    async def _run(
-        self, ask: Ask, reply: Reply, token: AbortToken, previous: asyncio.Task[None] | None, *, awaited: bool = True
-    ) -> None:
-        watch = self._scope.spawn(self._watch(reply, token, awaited), "watch")
+    def _take_off(self, language: str, *, awaited: bool) -> Flight:
+        self._flight = flight = Flight(language, self._go_on, awaited=awaited)
+        self._go_on(flight)
+        return flight
+
+    def _go_on(self, flight: Flight) -> Reply:
+        """The turn has the floor, with a reply of its own."""
+        reply = self._begin(flight.language)
+        watching = watch(
+            reply,
+            flight.token,
+            self._io.player,
+            awaited=flight.awaited,
+            cue_s=self._cue_s,
+            give_up_s=self._give_up_s,
+            on_too_slow=lambda: self._report_fault(GloveVoiceError("ERR_TURN_TIMEOUT", "The answer took too long.")),
+        )
+        flight.speak_in(reply, self._scope.spawn(watching, "watch"))
+        return reply
+
+    async def _run(self, ask: Ask, flight: Flight, previous: asyncio.Task[None] | None) -> None:
         try:
             if previous is not None:
                 await asyncio.wait([previous])
-            if not token.aborted:
-                await self._ask(ask, reply, awaited)
-            if awaited and not reply.void and not reply.audible and not reply.text:
+            if not flight.token.aborted:
+                await self._ask(ask, flight)
+            if self._flight is not flight:
+                return
+            reply = flight.reply or self._go_on(flight)
+            self._flight = None
+            if flight.awaited and not reply.audible and not reply.text:
                 reply.sound(earcons.done(self._io.player.rate_hz))
             await self._speak_out(reply)
         finally:
-            watch.cancel()
+            flight.unwatch()
 
-    async def _watch(self, reply: Reply, token: AbortToken, awaited: bool) -> None:
-        """See to it that the user is not left in silence: a sound, a word of patience, an honest end."""
-        began, cued, patient = clock.now(), not awaited, not awaited
-        heard = began
-        played = self._io.player.played_total
-        while not reply.void and not token.aborted:
-            await asyncio.sleep(WATCH_S)
-            if self._io.player.played_total != played:
-                played = self._io.player.played_total
-                reply.alive()
-                heard = clock.now()
-            silent_s = clock.now() - max(began, reply.last_sign)
-            # Work that nobody hears (a subagent talks for a minute) is a sign of life, but silence to the user.
-            quiet_s = clock.now() - max(heard, reply.last_words)
-            if not cued and not reply.audible and quiet_s >= self._cue_s:
-                cued = True
-                reply.sound(earcons.thinking(self._io.player.rate_hz))
-            if reply.tools_open and quiet_s >= self._give_up_s and not patient:
-                patient = True
-                reply.say(phrase("still_working", reply.language))
-            elif silent_s >= self._give_up_s * (TOOL_PATIENCE if reply.tools_open else 1):
-                self._report_fault(GloveVoiceError("ERR_TURN_TIMEOUT", "The answer took too long."))
-                if awaited:
-                    reply.dismiss(phrase("too_slow", reply.language))
-                token.abort(TOO_SLOW)
-
-    async def _ask(self, ask: Ask, reply: Reply, awaited: bool) -> None:
-        self._agent.add_subscriber(reply)
+    async def _ask(self, ask: Ask, flight: Flight) -> None:
+        self._agent.add_subscriber(flight)
+        language = flight.language
         try:
-            await ask(language=reply.language, heard_reports=True)
+            await ask(language=language, heard_reports=True)
         except Aborted as outcome:
             log.debug("turn aborted", reason=outcome.reason)
         except GloveError as fault:
-            self._fail(reply, fault, failure_phrase(fault.code, reply.language) if awaited else "")
+            self._fail(flight, fault, failure_phrase(fault.code, language))
         except Exception as fault:
             log.exception("the agent failed")
             error = GloveVoiceError("ERR_GLOVE_REQUEST", f"The agent failed: {fault}", cause=fault)
-            self._fail(reply, error, phrase("failed", reply.language) if awaited else "")
+            self._fail(flight, error, phrase("failed", language))
         finally:
-            self._agent.remove_subscriber(reply)
+            self._agent.remove_subscriber(flight)
 
-    def _fail(self, reply: Reply, fault: GloveError, line: str) -> None:
+    def _fail(self, flight: Flight, fault: GloveError, line: str) -> None:
         self._report_fault(fault)
-        if line and not reply.void:
-            reply.say(line)
+        if flight.awaited and self._flight is flight:
+            (flight.reply or self._go_on(flight)).say(line)
 
     async def _speak_out(self, reply: Reply, text: str | None = None) -> None:
         """Wait until ``reply`` (after saying ``text``) was heard to its end, and report what was heard."""
@@ -292,7 +345,7 @@ class Answering:
         if self._sounding:
             self._host.emit(AgentSpeechStopped(self._io.time_s, heard))
         self._sounding = False
-        self._reply = self._token = self._committed = None
+        self._reply = self._committed = None
         self._host.reply_ended()
         await self._tidy(reply, reports)
 
@@ -337,26 +390,9 @@ class Answering:
         self._sounding = True
         self._host.reply_sounds()
         self._host.emit(AgentSpeechStarted(at))
-        self._measure(self._reply, at)
+        if self._committed is not None and (metric := voice_to_voice(self._reply, *self._committed, at)) is not None:
+            self._host.emit(metric)
 
     def playback_drained(self) -> None:
         """The player has nothing left."""
         self._drained.set()
-
-    def _measure(self, reply: Reply, at: float) -> None:
-        """Report where the time between the end of the user's speech and the first sample went, in milliseconds."""
-        marks = reply.marks
-        if self._committed is None or not {"text", "sentence", "sound"} <= set(marks):
-            return
-        committed, committed_at = self._committed
-        stages = {
-            "wait": committed_at - committed.speech_end_s,
-            "agent": marks["text"] - committed_at,
-            "sentence": marks["sentence"] - marks["text"],
-            "voice": marks["sound"] - marks["sentence"],
-            "playout": at - marks["sound"],
-        }
-        data: dict[str, object] = {f"{name}_ms": round(1000 * value, 1) for name, value in stages.items()}
-        data |= {"hold": committed.reason, "hold_ms": committed.hold_ms, "late_ms": committed.late_ms}
-        total_ms = round(1000 * (at - committed.speech_end_s), 1)
-        self._host.emit(Metric(self._io.time_s, "voice_to_voice", total_ms, data))

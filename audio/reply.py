@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import structlog
 
@@ -28,9 +27,9 @@ from agents.core.events import (
     ToolUseResult,
 )
 from audio import earcons
-from audio.heard import HeardTracker
 from audio.io.player import Player
 from audio.pcm import Pcm
+from audio.reply_parts import HeardReport, Part
 from audio.sentences import SentenceBuffer
 from audio.speakable import Speakable
 from audio.tts.base import (
@@ -57,29 +56,6 @@ OPEN_TIMEOUT_S = 10.0
 
 SILENT_VOICE_S = 15.0
 """Longest time a voice may take between two signs of life."""
-
-
-@dataclass
-class Part:
-    """One model response on its way to the ear. ``offset``: samples of the reply that were queued before its first."""
-
-    reply_id: str
-    language: str
-    sentences: asyncio.Queue[str | None] = field(default_factory=asyncio.Queue[str | None])
-    tracker: HeardTracker = field(default_factory=HeardTracker)
-    text: str = ""
-    offset: int | None = None
-    closed: bool = False
-    fault: GloveError | None = None
-
-
-@dataclass(frozen=True)
-class HeardReport:
-    """What was heard of one model response."""
-
-    reply_id: str
-    text: str
-    complete: bool
 
 
 class Reply:
@@ -138,21 +114,30 @@ class Reply:
             self.tools_open += 1 if isinstance(event, ToolUse) else -1
             self.tools_done += isinstance(event, ToolUseResult)
             self._on_tool(event)
-        elif not self.void and not self._dismissed:
+        elif isinstance(event, CompactionStart | SubagentInvoked):
+            # What is said from here on is a summary, or between agents.
+            self._aside += 1
+        elif isinstance(event, CompactionEnd | SubagentCompleted):
+            self._aside = max(0, self._aside - 1)
+        elif self.speaks(event) and not self.void and not self._dismissed:
             self._record_text(event)
+
+    def speaks(self, event: AgentEvent) -> bool:
+        """Whether ``event`` is something that the agent says to the user."""
+        return not self._aside and isinstance(event, TextDelta | ModelResponse | ModelResponseComplete)
+
+    def follow(self, before: Reply) -> None:
+        """Go on with the turn that was spoken in ``before``."""
+        self.tools_open, self.tools_done = before.tools_open, before.tools_done
+        self._aside, self._dismissed = before._aside, before._dismissed
 
     def _record_text(self, event: AgentEvent) -> None:
         match event:
-            case CompactionStart() | SubagentInvoked():
-                # What is said from here on is a summary, or between agents.
-                self._aside += 1
-            case CompactionEnd() | SubagentCompleted():
-                self._aside = max(0, self._aside - 1)
-            case TextDelta() if not self._aside:
+            case TextDelta():
                 self._add_text(event.reply_id, event.text)
-            case ModelResponseComplete() if not self._aside:
+            case ModelResponseComplete():
                 self._end_part(event.text)
-            case ModelResponse() if not self._aside:
+            case ModelResponse():
                 if event.text:
                     self._add_text(event.reply_id, event.text)
                 self._end_part(event.text)
@@ -168,13 +153,18 @@ class Reply:
         self._dismissed = True
         self.say(text)
 
-    def say(self, text: str) -> None:
-        """Speak ``text``, which is no part of the conversation (a failure, an announcement)."""
+    def say(self, text: str) -> Part:
+        """Speak ``text``, which is no part of the conversation (a failure, an announcement, a question)."""
         self._close_part()
         if text.strip():
             self._on_say(text)
         self._add_text("", text)
         self._close_part()
+        return self.parts[-1]
+
+    def reached(self, part: Part) -> bool:
+        """Whether anything of ``part`` was played."""
+        return part.offset is not None and self.played > part.offset
 
     def sound(self, pcm: Pcm) -> None:
         """Play an earcon at the player's rate."""
