@@ -222,3 +222,14 @@ def test_a_name_that_nobody_can_write_is_refused(name: str) -> None:
             define(name, lambda call: pytest.fail("called"))
         assert fault.value.code == "ERR_EXTENSION_NAME"
     assert glove.tools == ()
+
+
+async def test_once_the_turn_is_stopped_nothing_further_is_called() -> None:
+    glove, _, ear = agent()
+    abort = AbortToken()
+    glove.define_hook("stop", lambda call: abort.abort())
+    glove.define_skill("brief", lambda call: pytest.fail("a skill ran"))
+    with pytest.raises(Aborted):
+        await glove.process_request("/stop /brief", abort)
+    assert ear.types == ["hook_invoked"]
+    assert await story(glove.store) == ["user: /stop /brief"]
