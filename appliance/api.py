@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from agents.base.errors import ConfigError, GloveError
+from agents.web.assets import asset_routes
 from appliance.auth import COOKIE, Access
 from appliance.pages import Asset, load_assets
 from realtime.browser.desk import BrowserRoom, OpenSession
@@ -67,6 +68,7 @@ def make_app(
             Route("/login", endpoints.login, methods=["POST"]),
             WebSocketRoute("/room", endpoints.room),
             *(Route(f"/{name}", _static(asset)) for name, asset in load_assets().items() if name != "index.html"),
+            *asset_routes("/client"),
         ],
         middleware=[Middleware(_Guard, access=access)],
     )

@@ -1,30 +1,37 @@
 // The page: joins the room's messages, the microphone, the speaker and what is seen.
 
-import { Cards } from "./cards.js";
+import { TimelineView, inboxElement, statsLine, tasksElement, wordsFor } from "./client/glove-client.js";
 import { Connection } from "./connection.js";
+import { follow, roomClient, touchWhileTyping } from "./conversation.js";
 import { Microphone, Speaker } from "./sound.js";
-import { text, translate } from "./strings.js";
+import { language, text, translate } from "./strings.js";
 import { TalkButton } from "./talk.js";
 import { Timers } from "./timers.js";
 import { showTimings } from "./timings.js";
-import { Transcript } from "./transcript.js";
 
 const KEEP_OPEN_MS = 30_000; // the microphone stays ready after it was held, so that the next hold loses no word
 const TAIL_MS = 80; // what was said until the finger left is still on its way
 const NOTICE_MS = 8000;
 
 const $ = (id) => document.getElementById(id);
-const state = { link: "connecting", mode: "listening", hearing: false, paused: false, muted: false };
+const state = { link: "connecting", mode: "listening", hearing: false, paused: false, muted: false, attention: "awake" };
 const microphone = { use: "off", pressed: false, muted: false }; // use: off, open, or hold
 const playback = { epoch: 0, endOf: null, playing: false };
 
 translate();
 
-const transcript = new Transcript("Glove");
-const cards = new Cards((id, value) => connection.send({ t: "slot_resolve", id, value }));
+const send = (message) => connection.send(message);
+const client = roomClient(send);
+const words = wordsFor(language);
+const view = new TimelineView($("conversation"), client, {
+  words,
+  agentName: "Glove",
+  scroller: $("transcript"),
+  announce: (said) => ($("spoken").textContent = said),
+});
 const timers = new Timers(
-  (id) => connection.send({ t: "timer_dismiss", id }),
-  (id) => connection.send({ t: "timer_cancel", id }),
+  (id) => send({ t: "timer_dismiss", id }),
+  (id) => send({ t: "timer_cancel", id }),
 );
 const speaker = new Speaker(heard);
 const mic = new Microphone((pcm) => connection.sound(pcm), showLevel);
@@ -43,29 +50,12 @@ const connection = new Connection({
 });
 
 function receive(message) {
+  if (message.t === "ready") begin(message);
+  follow(client, message);
   switch (message.t) {
-    case "ready":
-      begin(message);
-      break;
-    case "partial":
-      transcript.forming(message.text);
-      break;
-    case "discarded":
-      transcript.forming("");
-      break;
-    case "utterance":
-      transcript.user(message.text);
-      break;
-    case "speech":
-      transcript.speech(message.turnId, message.text);
-      break;
     case "speech_end":
       playback.endOf = message.turnId;
-      transcript.end(message.turnId);
       if (!playback.playing) done();
-      break;
-    case "interrupted":
-      transcript.interrupted(message.turnId, message.text);
       break;
     case "clear":
       playback.epoch = message.epoch;
@@ -85,15 +75,6 @@ function receive(message) {
       state.muted = message.muted;
       show();
       break;
-    case "slot":
-      cards.show(message);
-      break;
-    case "slot_update":
-      cards.update(message.id, message.input);
-      break;
-    case "slot_resolve":
-      cards.remove(message.id);
-      break;
     case "timers":
       timers.show(message);
       break;
@@ -107,9 +88,8 @@ function receive(message) {
 }
 
 function begin(message) {
-  transcript.assistantName = $("name").textContent = document.title = message.assistantName;
-  transcript.restore(message.history);
-  cards.restore(message.slots);
+  view.rename(message.assistantName);
+  $("name").textContent = document.title = message.assistantName;
   timers.show(message.timers);
   Object.assign(state, message.state);
   playback.epoch = message.epoch;
@@ -117,20 +97,38 @@ function begin(message) {
   playback.playing = false;
   speaker.order("clear");
   if (state.paused) speaker.order("pause");
-  if (microphone.muted) connection.send({ t: "mute" });
-  connection.send({ t: "audio", speaker: speaker.works });
+  if (microphone.muted) send({ t: "mute" });
+  send({ t: "audio", speaker: speaker.works });
   show();
 }
+
+/** What stands around the conversation: a greeting, the words that form, tasks, what is waited for, what was used. */
+function surround() {
+  const { state: seen } = client;
+  const forming = seen.voice?.transcript ?? "";
+  $("welcome").hidden = seen.timeline.length > 0 || seen.slots.length > 0 || forming !== "" || seen.streamingText !== "";
+  if ($("partial").textContent !== forming) {
+    $("partial").textContent = forming;
+    $("partial").hidden = forming === "";
+    view.reveal();
+  }
+  const lists = [tasksElement(seen, words), inboxElement(seen, words)].filter(Boolean);
+  $("records").hidden = lists.length === 0;
+  $("records").replaceChildren(...lists);
+  $("used").textContent = statsLine(seen);
+}
+
+client.subscribe(surround);
 
 async function openSpeaker() {
   const worked = speaker.works;
   await speaker.open();
-  if (!worked) connection.send({ t: "audio", speaker: true });
+  if (!worked) send({ t: "audio", speaker: true });
 }
 
 function heard({ kind, position }) {
   if (kind === "position") {
-    connection.send({ t: "playback", epoch: playback.epoch, position });
+    send({ t: "playback", epoch: playback.epoch, position });
     return;
   }
   playback.playing = false;
@@ -139,7 +137,7 @@ function heard({ kind, position }) {
 
 function done() {
   if (playback.endOf === null || playback.playing) return;
-  connection.send({ t: "playback_done", turnId: playback.endOf });
+  send({ t: "playback_done", turnId: playback.endOf });
   playback.endOf = null;
 }
 
@@ -171,7 +169,7 @@ async function press() {
   if (microphone.use === "open" || !(await openMicrophone())) return;
   if (!microphone.pressed) return; // released while the browser was still asking
   use("hold");
-  connection.send({ t: "ptt", phase: "down" });
+  send({ t: "ptt", phase: "down" });
 }
 
 function release(phase) {
@@ -179,7 +177,7 @@ function release(phase) {
   if (microphone.use !== "hold") return;
   setTimeout(
     () => {
-      connection.send({ t: "ptt", phase });
+      send({ t: "ptt", phase });
       if (microphone.use === "hold") use("off");
       microphone.closing = setTimeout(() => microphone.use === "off" && mic.close(), KEEP_OPEN_MS);
     },
@@ -202,7 +200,7 @@ function use(how) {
 function setMuted(muted) {
   if (muted === microphone.muted) return;
   microphone.muted = muted;
-  connection.send({ t: muted ? "mute" : "unmute" });
+  send({ t: muted ? "mute" : "unmute" });
   use(microphone.use);
 }
 
@@ -214,7 +212,8 @@ function stateName() {
   if (state.mode === "thinking") return "thinking";
   if (state.hearing) return "hearing";
   if (microphone.muted) return "muted";
-  return microphone.use === "off" ? "idle" : "listening";
+  if (microphone.use === "off") return "idle";
+  return ["asleep", "follow_up", "sounding"].includes(state.attention) ? state.attention : "listening";
 }
 
 function show() {
@@ -244,31 +243,32 @@ function showLevel(level) {
 }
 
 let noticeTimer = 0;
-function notice(words) {
+function notice(message) {
   clearTimeout(noticeTimer);
-  $("notice").textContent = words;
+  $("notice").textContent = message;
   $("notice").hidden = false;
   noticeTimer = setTimeout(() => ($("notice").hidden = true), NOTICE_MS);
 }
 
 new TalkButton($("talk"), { toggle, down: press, up: () => release("up"), cancel });
 $("mute").addEventListener("click", () => setMuted(!microphone.muted));
-$("stop").addEventListener("click", () => connection.send({ t: "stop" }));
+$("stop").addEventListener("click", () => send({ t: "stop" }));
 $("take-over").addEventListener("click", () => connection.open());
 $("type").addEventListener("submit", (event) => {
   event.preventDefault();
-  const words = $("typed").value.trim();
-  if (words && connection.send({ t: "say", speaker: "user", text: words })) $("typed").value = "";
+  const typed = $("typed").value.trim();
+  if (typed && send({ t: "say", speaker: "user", text: typed })) $("typed").value = "";
 });
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape") connection.send({ t: "stop" });
+  if (event.key === "Escape") send({ t: "stop" });
 });
 // Sound may only begin once the page was touched.
 for (const kind of ["pointerdown", "keydown"]) {
   document.addEventListener(kind, () => openSpeaker().catch((fault) => notice(String(fault.message))), { once: true });
 }
 
-new ResizeObserver(() => transcript.reveal()).observe($("transcript"));
+touchWhileTyping($("conversation"), send);
+new ResizeObserver(() => view.reveal()).observe($("transcript"));
 
 show();
 connection.open();

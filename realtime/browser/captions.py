@@ -10,6 +10,8 @@ from agents.core.events import (
     CompactionStart,
     ModelResponse,
     ModelResponseComplete,
+    SubagentCompleted,
+    SubagentInvoked,
     TextDelta,
 )
 
@@ -25,7 +27,7 @@ class Captions:
     def __init__(self, wanted: Callable[[], bool], on_text: Callable[[str], None]) -> None:
         self._wanted = wanted
         self._on_text = on_text
-        self._compacting = False
+        self._aside = 0
         self._reply = ""
         self._dead = ""
 
@@ -36,15 +38,15 @@ class Captions:
     async def record(self, event: AgentEvent) -> None:
         """See ``agents.core.events.Subscriber``."""
         match event:
-            case CompactionStart():
-                self._compacting = True
-            case CompactionEnd():
-                self._compacting = False
-            case TextDelta() if not self._compacting:
+            case CompactionStart() | SubagentInvoked():
+                self._aside += 1
+            case CompactionEnd() | SubagentCompleted():
+                self._aside = max(0, self._aside - 1)
+            case TextDelta() if not self._aside:
                 self._pass(event.reply_id, event.text)
-            case ModelResponse() if not self._compacting:
+            case ModelResponse() if not self._aside:
                 self._pass(event.reply_id, f"{event.text} ")
-            case ModelResponseComplete() if not self._compacting:
+            case ModelResponseComplete() if not self._aside:
                 streamed = self._reply == event.reply_id
                 self._pass(event.reply_id, " " if streamed else f"{event.text} ")
             case _:

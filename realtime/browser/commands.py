@@ -16,6 +16,8 @@ from realtime.browser.protocol import (
     Ptt,
     Say,
     SlotAnswer,
+    SlotRefusal,
+    SlotTouch,
     Speaker,
     Stop,
     TimerCommand,
@@ -64,6 +66,10 @@ class Commands:
                 await self._talk(message.phase)
             case SlotAnswer():
                 self._answer(message)
+            case SlotRefusal():
+                self._refuse(message)
+            case SlotTouch():
+                self._session.mind.agent.display.touch(message.id)
             case TimerCommand():
                 await self._timer(message)
             case Speaker():
@@ -109,7 +115,15 @@ class Commands:
     def _answer(self, message: SlotAnswer) -> None:
         display = self._session.mind.agent.display
         if not display.resolve(message.id, message.value) and not display.remove_slot(message.id):
-            self._post({"t": "slot_resolve", "id": message.id, "answered": False, "value": None})
+            self._gone(message.id)
+
+    def _refuse(self, message: SlotRefusal) -> None:
+        display = self._session.mind.agent.display
+        if not display.reject(message.id) and not display.remove_slot(message.id):
+            self._gone(message.id)
+
+    def _gone(self, slot_id: str) -> None:
+        self._post({"t": "slot_resolve", "id": slot_id, "answered": False, "value": None})
 
     async def _timer(self, message: TimerCommand) -> None:
         timers = self._session.mind.timers

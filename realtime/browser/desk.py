@@ -140,6 +140,8 @@ class BrowserRoom:
             log.error("the page's session could not be opened", code=fault.code, error=fault.message)
             await _refuse(socket, fault)
             return None
+        records = await stay.follower.records()
+        records.pop("t")
         speaker = stay.room.speaker
         commands = Commands(stay.session, stay.room, self._post)
         caller = Caller(
@@ -148,7 +150,7 @@ class BrowserRoom:
         self._caller = caller
         self._calls += 1
         stay.room.attach(caller)
-        caller.post(self._ready(stay))
+        caller.post({**self._ready(stay), **records})
         return caller
 
     def _leave(self, caller: Caller) -> None:
@@ -206,6 +208,7 @@ class BrowserRoom:
         self._stay = _Stay(session, room, follower, scope)
         room.on_closed = self._session_over
         scope.spawn(self._watch_timers(session), "timers")
+        scope.spawn(follower.keep_records(), "records")
         return self._stay
 
     def _session_over(self) -> None:
@@ -251,6 +254,8 @@ class BrowserRoom:
             },
             "epoch": stay.room.speaker.epoch,
             "history": stay.follower.transcript.to_json(),
+            "earlier": stay.follower.earlier,
+            "replay": stay.follower.replay.messages,
             "slots": [slot_json(slot) for slot in session.mind.agent.display.stack],
             "timers": timers_message(session.mind.timers),
             "state": stay.follower.state(),

@@ -104,6 +104,20 @@ class SlotAnswer(_Message):
     value: Any = None
 
 
+class SlotRefusal(_Message):
+    """The caller will not answer a question."""
+
+    t: Literal["slot_reject"]
+    id: Annotated[str, Field(max_length=100)]
+
+
+class SlotTouch(_Message):
+    """The caller is busy answering a question: it is given more time."""
+
+    t: Literal["slot_touch"]
+    id: Annotated[str, Field(max_length=100)]
+
+
 class TimerCommand(_Message):
     """Silence a ringing timer (all of them without an id), or drop a running one."""
 
@@ -112,7 +126,19 @@ class TimerCommand(_Message):
 
 
 ClientMessage = (
-    Say | Speaker | Audio | Playback | PlaybackDone | BargeIn | Stop | Mute | Ptt | SlotAnswer | TimerCommand
+    Say
+    | Speaker
+    | Audio
+    | Playback
+    | PlaybackDone
+    | BargeIn
+    | Stop
+    | Mute
+    | Ptt
+    | SlotAnswer
+    | SlotRefusal
+    | SlotTouch
+    | TimerCommand
 )
 
 _ADAPTER: TypeAdapter[ClientMessage] = TypeAdapter(Annotated[ClientMessage, Field(discriminator="t")])

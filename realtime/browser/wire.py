@@ -86,17 +86,18 @@ def slot_message(event: SlotPushed | SlotUpdated | SlotResolved) -> Message:
         case SlotPushed():
             return {"t": "slot", **slot_json(event.slot)}
         case SlotUpdated():
-            return {"t": "slot_update", "id": event.slot.id, "input": _bounded(event.slot.input)}
+            return {"t": "slot_update", "id": event.slot.id, "input": bounded(event.slot.input)}
         case SlotResolved():
             return {"t": "slot_resolve", "id": event.slot.id, "answered": event.answered, "value": event.value}
 
 
 def slot_json(slot: Slot) -> Message:
     """One card or question."""
-    return {"id": slot.id, "renderer": slot.renderer, "input": _bounded(slot.input), "blocking": slot.blocking}
+    return {"id": slot.id, "renderer": slot.renderer, "input": bounded(slot.input), "blocking": slot.blocking}
 
 
-def _bounded(value: Any) -> Any:
+def bounded(value: Any) -> Any:
+    """``value``, or a sign that it was too long."""
     return value if len(json.dumps(value, default=str)) <= VALUE_LIMIT else {"truncated": True}
 
 

@@ -76,6 +76,14 @@ export class TimelineView {
     if (follows) this.reveal();
   }
 
+  /** Call the agent something else, from now on. @param {string} name */
+  rename(name) {
+    this.agentName = name;
+    this.streaming = streamingElement("", name);
+    this.entries.clear();
+    this.schedule();
+  }
+
   /** Show the end. */
   reveal() {
     const { scroller } = this.options;

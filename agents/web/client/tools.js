@@ -1,7 +1,7 @@
 // How the ready-made tools look: seven tools, the question for a permission, and anything else.
 
 import { button, card, choicesOf, fieldsOf, firstText, form, outcome } from "./card.js";
-import { element } from "./dom.js";
+import { element, uniqueId } from "./dom.js";
 import { MOST_CHARACTERS, field } from "./fields.js";
 import { asText } from "./results.js";
 import { shown } from "./values.js";
@@ -98,13 +98,31 @@ function suggestOptions(props) {
   const input = fieldsOf(props.input);
   const title = firstText(input.prompt, input.question, input.title, input.message);
   const choices = choicesOf(input.options ?? input.suggestions ?? input.choices);
-  // What does not block is an offer: the next thing that the user may say.
-  const choose = props.slot.blocking ? resolve : (/** @type {any} */ value) => props.say(String(value));
-  const chips = choices.map(({ label, value, description }) =>
-    button(label, () => choose(value), { title: description || null }),
-  );
-  const leave = props.slot.blocking ? refuse(props) : button(words("dismiss"), () => resolve(null));
-  return card({ title, children: [complaint(input)], actions: [...chips, leave] });
+  if (!props.slot.blocking) {
+    // It is an offer: the next thing that the user may say.
+    const chips = choices.map(({ label, value, description }) =>
+      button(label, () => props.say(String(value)), { title: description || null }),
+    );
+    return card({ title, children: [], actions: [...chips, button(words("dismiss"), () => resolve(null))] });
+  }
+  const boxes = choices.map(({ label, value, description }) => {
+    const id = uniqueId("option");
+    const box = element("input", { type: "checkbox", id });
+    const text = description ? `${label} – ${description}` : label;
+    return { box, value, row: element("div", { class: "glove-field glove-check" }, element("label", { for: id }, text), box) };
+  });
+  return card({
+    title,
+    children: [
+      complaint(input),
+      form({
+        children: boxes.map(({ row }) => row),
+        actions: [submit(words("send")), refuse(props)],
+        read: () => boxes.filter(({ box }) => box.checked).map(({ value }) => value),
+        resolve,
+      }),
+    ],
+  });
 }
 
 /** @type {NonNullable<SlotRenderer["render"]>} */
@@ -215,6 +233,7 @@ function answered({ data, words }) {
   const title = firstText(asked.question, asked.title, asked.prompt, asked.message);
   const answer = fields.answer ?? fields.selected ?? fields.value;
   if (typeof answer === "boolean") return outcome(title, words(answer ? "yes" : "no"));
+  if (Array.isArray(answer)) return outcome(title, answer.map((each) => labelOf(asked.options, each)).join(", "));
   if (typeof answer !== "object" || answer === null) return outcome(title, labelOf(asked.options, answer));
   if (typeof answer.approved !== "boolean") return card({ title, tone: "past", children: shown(answer) });
   return outcome(title, [words(answer.approved ? "yes" : "no"), answer.comment].filter(Boolean).join(" – "));
