@@ -8,6 +8,7 @@ caught up with when the disk allows it again.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -19,15 +20,21 @@ from agents.base.abort import Aborted, AbortToken
 from agents.base.clock import now, wall
 from agents.base.emitter import Emitter
 from agents.base.errors import GloveError
+from agents.core.arrivals import Wake
 from agents.core.display import DisplayManager
 from agents.core.messages import Message, TokenUsage, new_reply_id
+from agents.core.preparers import TurnPreparers
+from agents.core.runtime_context import ContextProviders
 from appliance.mind import new_conversation_id
 
 if TYPE_CHECKING:
-    from agents.core.arrivals import Wake, WakeHandler
+    from agents.core.arrivals import WakeHandler
     from agents.core.events import Subscriber
     from agents.core.external import Disposition, WhenIdle
     from agents.core.glove import Glove
+    from agents.core.messages import ContentPart, Delivery
+    from agents.core.preparers import TurnPreparer
+    from agents.core.runtime_context import ContextProvider
     from agents.core.store import StoreAdapter
     from appliance.mind import Mind
 
@@ -72,6 +79,8 @@ class RoomAgent:
         self._glove: Glove | None = None
         self._subscribers: list[Subscriber] = []
         self._wake_handler: WakeHandler | None = None
+        self._providers = ContextProviders()
+        self._preparers = TurnPreparers()
         self._used = now()
         self._busy = 0
         self._lock = asyncio.Lock()
@@ -98,9 +107,16 @@ class RoomAgent:
         return said(await store.get_visible_messages())[-2 * turns :]
 
     async def process_request(
-        self, request: str, abort: AbortToken | None = None, *, language: str | None = None, heard_reports: bool = False
+        self,
+        request: str | Sequence[ContentPart] | Wake,
+        abort: AbortToken | None = None,
+        *,
+        language: str | None = None,
+        heard_reports: bool = False,
     ) -> Message:
         """Answer one turn, in a new conversation if the last one is over. Raises as ``Glove.process_request``."""
+        if isinstance(request, Wake):
+            return await request.run(abort, language=language, heard_reports=heard_reports)
         self._busy += 1
         try:
             if self._compacting is not None:
@@ -151,7 +167,25 @@ class RoomAgent:
         if self._glove is not None:
             self._glove.notify_user_activity()
 
-    def set_wake_handler(self, handler: WakeHandler) -> None:
+    def add_context_provider(
+        self, provider: ContextProvider, *, delivery: Delivery = "iteration", key: str | None = None
+    ) -> Callable[[], None]:
+        """Let ``provider`` speak in this and the following conversations; see ``Glove.add_context_provider``."""
+        return self._providers.add(provider, delivery, key)
+
+    async def get_runtime_context(
+        self, abort: AbortToken | None = None, delivery: Delivery | None = None
+    ) -> list[Message]:
+        """What the providers say now; see ``Glove.get_runtime_context``."""
+        async with self._lock:
+            glove = await self._open()
+        return await glove.get_runtime_context(abort, delivery)
+
+    def add_turn_preparer(self, preparer: TurnPreparer) -> Callable[[], None]:
+        """Call ``preparer`` before every turn of this and the following conversations."""
+        return self._preparers.add(preparer)
+
+    def set_wake_handler(self, handler: WakeHandler | None) -> None:
         """Let ``handler`` run the turns that events start, in this and the following conversations."""
         self._wake_handler = handler
         if self._glove is not None:
@@ -162,7 +196,7 @@ class RoomAgent:
         id: str,  # noqa: A002 - the name of the field on the wire
         source: str,
         kind: str,
-        content: str,
+        content: str | Sequence[ContentPart],
         when_idle: WhenIdle = "auto",
         expires_at: datetime | None = None,
     ) -> Disposition:
@@ -209,13 +243,18 @@ class RoomAgent:
     async def _open(self) -> Glove:
         if self._glove is None:
             resumed, self._resumed = self._resumed, None
-            self._glove = self._made(self._mind.agent(resumed or new_conversation_id(), display=self.display))
+            self._glove = self._made(self._agent(resumed or new_conversation_id()))
             self._used = now()
             self._named = resumed is not None
             if resumed is not None and await self._glove.recover() is not None:
                 log.warning("a turn of an earlier process was left unanswered", conversation=resumed)
             self.events.emit(ConversationBegan(self._glove.store.identifier))
         return self._glove
+
+    def _agent(self, conversation_id: str | None = None, store: StoreAdapter | None = None) -> Glove:
+        return self._mind.agent(
+            conversation_id, display=self.display, store=store, providers=self._providers, preparers=self._preparers
+        )
 
     def _made(self, glove: Glove) -> Glove:
         for subscriber in self._subscribers:
@@ -251,7 +290,7 @@ class RoomAgent:
             self._unkept = len(kept)
             await glove.close()
             await glove.store.close()
-            self._glove = self._made(self._mind.agent(display=self.display, store=memory))
+            self._glove = self._made(self._agent(store=memory))
             return self._glove
         return glove
 

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from agents.base.credentials import Credentials
     from agents.core.display import DisplayManager
+    from agents.core.extensions.content_skills import ContentSkill
     from agents.core.glove import Glove
     from agents.core.model import ConnectedModel, ModelAdapter
+    from agents.core.preparers import TurnPreparers
+    from agents.core.runtime_context import ContextProviders
     from agents.core.store import StoreAdapter
     from agents.core.tool import Tool
     from agents.everyday.book import EverydayBook
@@ -67,6 +70,8 @@ class Mind:
         *,
         display: DisplayManager | None = None,
         store: StoreAdapter | None = None,
+        providers: ContextProviders | None = None,
+        preparers: TurnPreparers | None = None,
     ) -> Glove:
         """An agent with the shared model and tools, and a record of its own; close its ``store`` when it is done.
 
@@ -74,6 +79,8 @@ class Mind:
             conversation_id: the record to go on with, or the name of a new one; generated when None.
             display: where its questions and cards go; a stack of its own when None.
             store: the record itself, instead of one in ``path``.
+            providers: context providers that it shares with other agents.
+            preparers: turn preparers, likewise.
         """
         from agents.core.glove import Glove
 
@@ -84,9 +91,15 @@ class Mind:
             store=record,
             display=display,
             builtin_tools=self.calls_tools,
+            providers=providers,
+            preparers=preparers,
         )
         for tool in self.tools:
             glove.fold(tool)
+        if self.skills and self.calls_tools:
+            from agents.core.extensions.content_skills import use_read_skill
+
+            use_read_skill(glove, self.skills)
         return glove.build()
 
     @property
@@ -153,7 +166,7 @@ def model_secrets(*providers: str) -> tuple[str, ...]:
 
 
 def build_mind(config: GloveConfig, credentials: Credentials | None = None, *, lasting_timers: bool = True) -> Mind:
-    """Make what conversations share. Call it on a running loop; nothing is read from a disk or a network yet.
+    """Make what conversations share. Call it on a running loop; nothing but the folder of skills is read yet.
 
     Args:
         config: what kind of mind.
@@ -162,7 +175,7 @@ def build_mind(config: GloveConfig, credentials: Credentials | None = None, *, l
             ring afterwards.
 
     Raises:
-        ConfigError: the configured model cannot be used (no key, a missing package).
+        ConfigError: the configured model cannot be used (no key, a missing package), or there is no folder of skills.
     """
     from agents.everyday import everyday_tools
     from agents.everyday.book import EverydayBook
@@ -177,7 +190,17 @@ def build_mind(config: GloveConfig, credentials: Credentials | None = None, *, l
     # A simulated provider stands for a model alone: a tool that answered first would spoil the measurement.
     tools = () if provider == "simulated" else tuple(everyday_tools(book, timers))
     instructions = config.model.system_prompt or INSTRUCTIONS
-    return Mind(model, tools, book, timers, timer_book, path, instructions, provider not in WITHOUT_TOOLS)
+    return Mind(
+        model,
+        tools,
+        book,
+        timers,
+        timer_book,
+        path,
+        instructions,
+        calls_tools=provider not in WITHOUT_TOOLS,
+        skills=_skills(config),
+    )
 
 
 def build_model(config: GloveConfig, provider: str, credentials: Credentials | None = None) -> ModelAdapter:
@@ -219,6 +242,17 @@ def conversation_store(path: Path | None, conversation_id: str) -> StoreAdapter:
     from agents.stores.sqlite import SqliteStore
 
     return SqliteStore(path, conversation_id)
+
+
+def _skills(config: GloveConfig) -> tuple[ContentSkill, ...]:
+    if not config.skills.folder:
+        return ()
+    from agents.core.extensions.skill_folder import load_skill_folder
+
+    try:
+        return tuple(load_skill_folder(Path(config.skills.folder).expanduser()))
+    except InputError as fault:
+        raise ConfigError(fault.code, fault.message, "Change skills.folder.", fault) from fault
 
 
 def _provided(config: GloveConfig, provider: str, credentials: Credentials | None) -> ModelAdapter:

@@ -14,7 +14,7 @@ from agents.core.events import AgentEvent, ModelResponse, ModelResponseComplete,
 from agents.core.executor import Batch, Executor
 from agents.core.heard import HeardLedger
 from agents.core.inbox import blocking_reminder, deliver_resolved
-from agents.core.messages import Message, ModelResult, new_reply_id, new_turn_id
+from agents.core.messages import Message, ModelResult, TokenUsage, ToolCall, new_reply_id, new_turn_id
 from agents.core.model import Notify
 from agents.core.observer import Observer
 from agents.core.opening import Opening
@@ -78,7 +78,7 @@ class Agent:
                 return await self._out_of_turns(calls_made, turn)
             reply = await self._reply(opening, turn)
             calls_made += 1
-            calls = [call for part in reply for call in part.tool_calls or ()]
+            calls = _calls(reply)
             if not calls:
                 return reply[-1]
             await self._act(Batch(calls), turn, tools)
@@ -134,16 +134,17 @@ class Agent:
             message = told[-1]
             message.id = message.id or new_turn_id()
             await self._context.append([*self._ledger.take_notices(), *context.records, *told])
-        return Opening(message, [*context.media, *await self._providers.read("request", abort)], reminder)
+        return Opening(message, [*context.media, *await self._providers.read("request", abort, self._notify)], reminder)
 
     async def _saved_context(self, abort: AbortToken) -> HistoryContext:
         if not self._providers.registered("history"):
             return HistoryContext()
-        return await self._providers.read_history(await self._context.store.get_visible_messages(), abort)
+        visible = await self._context.store.get_visible_messages()
+        return await self._providers.read_history(visible, abort, self._notify)
 
     async def _reply(self, opening: Opening, turn: Turn) -> list[Message]:
         """One model call, stored and counted. Returns the agent messages, at least one."""
-        fresh = await self._providers.read("iteration", turn.abort)
+        fresh = await self._providers.read("iteration", turn.abort, self._notify)
         draft = Draft(self._notify)
         self._ledger.open(draft.reply_id)
         try:
@@ -163,12 +164,26 @@ class Agent:
         except BaseException:
             await self._store_cut(draft, turn)
             raise
-        stored = [part for part in reply if part.text or part.tool_calls or part.reasoning_content]
-        await self._ledger.keep(
-            reply[0], lambda: self._context.append(stored), expect_report=turn.heard_reports and bool(stored)
-        )
-        await self._observer.count(result.usage)
+        await self._keep(reply, result.usage, turn)
         return reply
+
+    async def _keep(self, reply: list[Message], usage: TokenUsage, turn: Turn) -> None:
+        """Store and count a reply. If that fails once it is stored, its calls are stored as not carried out."""
+        stored = [part for part in reply if part.text or part.tool_calls or part.reasoning_content]
+        written = False
+
+        async def write() -> None:
+            nonlocal written
+            await self._context.append(stored)
+            written = True
+
+        try:
+            await self._ledger.keep(reply[0], write, expect_report=turn.heard_reports and bool(stored))
+            await self._observer.count(usage)
+        except BaseException:
+            if written and (calls := _calls(reply)):
+                await self._context.append_for_certain([_results(Batch(calls))])
+            raise
 
     async def _store_cut(self, draft: Draft, turn: Turn) -> None:
         """Keep what a reply that was cut short had said so far; its tool calls never ran and are forgotten."""
@@ -189,7 +204,7 @@ class Agent:
             await self._executor.run(batch, tools, self._notify)
         finally:
             turn.acting = False
-            await self._context.append([Message(sender="user", text="tool results", tool_results=batch.results)])
+            await self._context.append_for_certain([_results(batch)])
 
     async def _out_of_turns(self, calls_made: int, turn: Turn) -> Message:
         text = (
@@ -222,6 +237,14 @@ class Draft:
         elif isinstance(event, ModelResponse | ModelResponseComplete) and not self.text:
             self.text = event.text
         await self._notify(event)
+
+
+def _calls(reply: Sequence[Message]) -> list[ToolCall]:
+    return [call for part in reply for call in part.tool_calls or ()]
+
+
+def _results(batch: Batch) -> Message:
+    return Message(sender="user", text="tool results", tool_results=batch.results)
 
 
 def _agent_messages(result: ModelResult, reply_id: str) -> list[Message]:

@@ -54,6 +54,8 @@ class AgentBuilder(ABC):
         on_wake: runs the turns that events start; see ``set_wake_handler``.
         builtin_tools: offer ``glove_update_tasks`` and ``glove_post_to_inbox`` where the store can keep what they
             write; of tools with these names that are folded before ``build``, those are kept.
+        providers: context providers, where several agents share them; its own when None.
+        preparers: turn preparers, likewise.
     """
 
     def __init__(
@@ -71,6 +73,8 @@ class AgentBuilder(ABC):
         events: Events | None = None,
         on_wake: WakeHandler | None = None,
         builtin_tools: bool = True,
+        providers: ContextProviders | None = None,
+        preparers: TurnPreparers | None = None,
     ) -> None:
         self.server_mode = server_mode
         self._prompt = PromptMachine(model, system_prompt, summarise=summarise_tool_results)
@@ -83,8 +87,8 @@ class AgentBuilder(ABC):
         self._registry = ToolRegistry()
         self._subscribers = Subscribers()
         self._queue = TurnQueue()
-        self._preparers = TurnPreparers()
-        self._providers = ContextProviders(self._subscribers.emit)
+        self._preparers = preparers or TurnPreparers()
+        self._providers = providers or ContextProviders()
         self._extensions = Extensions(self._registry, self._controls, self._subscribers.emit)
         self._arrivals = Arrivals(
             events or Events(),

@@ -41,7 +41,8 @@ class Glove(AgentBuilder):
         """
         token = abort or AbortToken()
         deliveries: Sequence[Delivery] = (delivery,) if delivery is not None else DELIVERIES[::-1]
-        return [message for each in deliveries for message in await self._providers.read(each, token)]
+        notify = self._subscribers.emit
+        return [message for each in deliveries for message in await self._providers.read(each, token, notify)]
 
     async def process_request(
         self,
@@ -185,8 +186,8 @@ class Glove(AgentBuilder):
     async def _turn(self, core: Core, message: Message | None, turn: Turn) -> Message:
         async with self._floor(turn.abort):
             with running(turn):
-                await core.recover()
                 try:
+                    await core.recover()
                     await self._preparers.run(turn.abort)
                     said = None if message is None else await self._extensions.prepare(message, turn.abort)
                 except BaseException:

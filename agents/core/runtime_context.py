@@ -44,13 +44,12 @@ class HistoryContext:
 
 
 class ContextProviders:
-    """The context providers of one agent, in order of registration.
+    """The context providers of an agent, or of several, in order of registration.
 
     Each reading notifies one ``RuntimeContext`` with copies of its own, provided that anybody is registered for it.
     """
 
-    def __init__(self, notify: Notify) -> None:
-        self._notify = notify
+    def __init__(self) -> None:
         self._entries: tuple[_Entry, ...] = ()
 
     def add(
@@ -77,31 +76,31 @@ class ContextProviders:
         """Whether anybody is registered for ``delivery``."""
         return bool(self._of(delivery))
 
-    async def read(self, delivery: Delivery, abort: AbortToken) -> list[Message]:
+    async def read(self, delivery: Delivery, abort: AbortToken, notify: Notify) -> list[Message]:
         """The messages of one delivery as the model sees them; nothing is saved.
 
         Raises what a provider raises, ``Aborted`` before and after each of them, and ``GloveError``
         (``ERR_CONTEXT_DELIVERY``) for an unknown delivery.
         """
         _check(delivery)
-        return [message for _, messages in await self._read(delivery, abort) for message in messages]
+        return [message for _, messages in await self._read(delivery, abort, notify) for message in messages]
 
-    async def read_history(self, visible: Sequence[Message], abort: AbortToken) -> HistoryContext:
+    async def read_history(self, visible: Sequence[Message], abort: AbortToken, notify: Notify) -> HistoryContext:
         """What is to be saved and sent before a request whose conversation shows ``visible``. Raises like ``read``."""
         values: dict[str, Message | None] = {}
         media: list[Message] = []
-        for entry, messages in await self._read("history", abort):
+        for entry, messages in await self._read("history", abort, notify):
             values[entry.key] = next((message for message in messages if message.delivery == "history"), None)
             media += [message for message in messages if message.delivery != "history"]
         return HistoryContext(changed(values, visible), media)
 
-    async def _read(self, delivery: Delivery, abort: AbortToken) -> list[tuple[_Entry, list[Message]]]:
+    async def _read(self, delivery: Delivery, abort: AbortToken, notify: Notify) -> list[tuple[_Entry, list[Message]]]:
         entries = self._of(delivery)
         if not entries:
             return []
         readings = [(entry, _messages(await _value(entry, abort), entry)) for entry in entries]
         told = tuple(_told(message) for _, messages in readings for message in messages)
-        await self._notify(RuntimeContext(told, delivery))
+        await notify(RuntimeContext(told, delivery))
         return readings
 
     def _of(self, delivery: Delivery) -> tuple[_Entry, ...]:
