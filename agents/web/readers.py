@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncGenerator, Iterable
 
 import structlog
 
 from agents.base.errors import GloveError
+from agents.web.backlog import Backlog
 from agents.web.wire import Event
 
 log = structlog.get_logger(__name__)
@@ -17,7 +17,7 @@ MAX_READERS = 16
 """How many may follow one session."""
 
 WAITING_EVENTS = 1024
-"""Events that may wait for a reader before it is dropped."""
+"""Events that may wait for a reader before it is dropped; the words of one reply count as one."""
 
 
 class Reader:
@@ -25,7 +25,9 @@ class Reader:
 
     def __init__(self, limit: int, first: Iterable[Event] = ()) -> None:
         self._limit = limit
-        self._waiting: deque[Event] = deque(first)
+        self._waiting = Backlog()
+        for event in first:
+            self._waiting.add(event)
         self._more = asyncio.Event()
         self._ended = False
 
@@ -38,22 +40,21 @@ class Reader:
             self._waiting.clear()
             self.end("slow")
             return
-        self._waiting.append(event)
+        self._waiting.add(event)
         self._more.set()
 
     def end(self, reason: str) -> None:
         """Let the reader have what waits, and then its end with ``reason``; idempotent."""
         if not self._ended:
             self._ended = True
-            self._waiting.append({"type": "end", "reason": reason})
+            self._waiting.add({"type": "end", "reason": reason})
             self._more.set()
 
     async def events(self) -> AsyncGenerator[Event]:
         """All events, the last of them ``end``."""
         while True:
             while self._waiting:
-                event = self._waiting.popleft()
-                yield event
+                yield self._waiting.take()
                 if self._ended and not self._waiting:
                     return
             self._more.clear()
@@ -72,9 +73,6 @@ class Readers:
         self._max_readers = max_readers
         self._waiting_events = waiting_events
         self._readers: list[Reader] = []
-
-    def __len__(self) -> int:
-        return len(self._readers)
 
     def add(self, first: Iterable[Event] = ()) -> Reader:
         """A new reader that is told ``first`` and then everything new. Undo it with ``remove``.

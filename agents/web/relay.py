@@ -15,19 +15,22 @@ from agents.base.errors import GloveError
 from agents.base.scope import Scope
 from agents.core.arrivals import Wake
 from agents.core.display import SlotPushed, SlotResolved, SlotUpdated
-from agents.core.events import AgentEvent, TextDelta, TokenConsumption
+from agents.core.events import AgentEvent, TokenConsumption
 from agents.core.glove import Glove
 from agents.core.messages import ContentPart, Message, TokenUsage
 from agents.core.store import StoreAdapter
+from agents.web.backlog import Backlog
 from agents.web.readers import Readers
 from agents.web.refusals import fault_event, internal
-from agents.web.turn_log import TurnLog
 from agents.web.wire import Event, SlotChange, agent_event, done_event, failed_event, slot_event, slot_fields
 
 log = structlog.get_logger(__name__)
 
 PRIVATE_EVENTS = frozenset({"runtime_context"})
 """Events that are not relayed: they hold what the operator tells the model."""
+
+LOGGED_EVENTS = 1000
+"""Events of a running turn that are kept for those who come in the middle of it; older ones are forgotten."""
 
 
 @dataclass
@@ -58,11 +61,11 @@ class AgentSession:
         self.id = session_id
         self.glove = glove
         self._keep_running = keep_running
-        self._readers = readers or Readers()
+        self._readers = Readers() if readers is None else readers
         self._scope = Scope(f"web session {session_id}")
         self._turns: list[_Turn] = []
         self._asked: _Turn | None = None
-        self._log = TurnLog()
+        self._log = Backlog()
         glove.add_subscriber(self)
         glove.set_wake_handler(self._wake)
         self._unlisten = glove.display.events.on(object, self._slot_changed)
@@ -152,7 +155,7 @@ class AgentSession:
             # Turns take their places in order: the first of them is the one that runs.
             _add(self._turns[0].usage, event.consumption)
         if event.type not in PRIVATE_EVENTS:
-            self._tell(agent_event(event), delta=isinstance(event, TextDelta))
+            self._tell(agent_event(event))
 
     async def _answer(self, turn: _Turn, request: str | Sequence[ContentPart], language: str | None) -> None:
         try:
@@ -203,10 +206,12 @@ class AgentSession:
             told: SlotChange = change
             self._readers.offer(slot_event(told))
 
-    def _tell(self, event: Event, *, delta: bool = False) -> None:
+    def _tell(self, event: Event) -> None:
         self._readers.offer(event)
         if self._turns:
-            self._log.add(event, delta=delta)
+            self._log.add(event)
+            if len(self._log) > LOGGED_EVENTS:
+                self._log.take()
 
 
 def _user_message(request: str | Sequence[ContentPart]) -> Event:
