@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Coroutine, Sequence
+from typing import Any
 
 from agents.base import clock
+from agents.base.errors import GloveError
 from agents.core.messages import Message
 from agents.core.store import StoreAdapter
 
@@ -14,9 +17,12 @@ class Context:
 
     def __init__(self, store: StoreAdapter) -> None:
         self.store = store
+        self._owed: list[Message] = []
 
     async def messages(self) -> list[Message]:
         """What the model sees: from the last summary (inclusive) on, without what was never heard or was begun anew."""
+        if self._owed:
+            await self.append([])
         seen: list[Message] = []
         after: Message | None = None
         for message in reversed(await self.store.get_visible_messages()):
@@ -30,12 +36,45 @@ class Context:
         return seen[::-1]
 
     async def append(self, messages: Sequence[Message]) -> None:
-        """Add messages at the end, atomically, with the time of writing where it is not set."""
+        """Add messages at the end, atomically, with the time of writing where it is not set.
+
+        A caller that is cancelled meanwhile feels it at its next await, once they are written.
+        """
         stamp = clock.wall().isoformat()
         for message in messages:
             if message.created_at is None:
                 message.created_at = stamp
-        await self.store.append_messages(list(messages))
+        await _to_its_end(self.store.append_messages([*self._owed, *messages]))
+        self._owed.clear()
+
+    async def append_for_certain(self, messages: Sequence[Message]) -> None:
+        """Add messages that history cannot do without, such as the results of calls that are in it.
+
+        What the store refuses is added before the next messages. Raises what the store raises all the same.
+        """
+        try:
+            await self.append(messages)
+        except GloveError:
+            self._owed.extend(messages)
+            raise
+
+
+async def _to_its_end(writing: Coroutine[Any, Any, None]) -> None:
+    """Await ``writing``. A cancellation that comes meanwhile waits for it and is felt at the caller's next await.
+
+    So whoever wrote something can still note that it is written.
+    """
+    task = asyncio.ensure_future(writing)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        caller = asyncio.current_task()
+        if caller is None or task.cancelled():
+            raise
+        caller.uncancel()
+        caller.cancel()
+        task.result()
 
 
 def continued(message: Message, after: Message | None) -> bool:

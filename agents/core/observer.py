@@ -56,8 +56,11 @@ class Observer:
         self.config = config
 
     async def count(self, usage: TokenUsage) -> None:
-        """Account for one model call."""
-        await self._context.store.count_model_call(usage)
+        """Account for one model call. A store that cannot is no reason to lose what the model said; it is logged."""
+        try:
+            await self._context.store.count_model_call(usage)
+        except GloveError as fault:
+            log.warning("a model call was not counted", code=fault.code, error=fault.message)
         await self._notify(TokenConsumption(usage))
 
     async def imminent(self) -> bool:
@@ -72,27 +75,33 @@ class Observer:
     async def compact(self, abort: AbortToken) -> bool:
         """Summarise the history and start counting anew.
 
-        Nothing changes before the summary is stored: after a fault (logged; returns False) or an abort (raises
-        ``Aborted``) history and counters are as before. ``CompactionStart`` is always followed by ``CompactionEnd``,
+        Nothing changes before the summary is stored: after a fault of the model (logged; returns False) or an abort
+        (raises ``Aborted``) history and counters are as before. Counters that cannot be set afterwards make the next
+        summary come early. ``CompactionStart`` is always followed by ``CompactionEnd``,
         with an empty summary when there is none.
         """
-        store = self._context.store
-        tokens = await store.get_token_count()
+        tokens = await self._context.store.get_token_count()
         end = CompactionEnd(tokens, "")
         await self._notify(CompactionStart(tokens))
         try:
             summary, usage = await self._summarise(abort)
             abort.check()
             await self._context.append([Message(sender="user", text=summary, is_compaction=True)])
-            await store.reset_counters()
-            await store.add_tokens(TokenUsage(tokens_out=usage.tokens_out))
             end = CompactionEnd(usage.tokens_out, summary, usage)
+            await self._count_anew(usage)
         except GloveError as fault:
             log.warning("compaction failed, history stays as it is", code=fault.code, error=fault.message)
             return False
         finally:
             await self._notify(end)
         return True
+
+    async def _count_anew(self, usage: TokenUsage) -> None:
+        try:
+            await self._context.store.reset_counters()
+            await self._context.store.add_tokens(TokenUsage(tokens_out=usage.tokens_out))
+        except GloveError as fault:
+            log.warning("counting did not begin anew", code=fault.code, error=fault.message)
 
     async def _summarise(self, abort: AbortToken) -> tuple[str, TokenUsage]:
         history = await self._context.messages()
