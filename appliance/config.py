@@ -177,6 +177,12 @@ class StoreConfig(Section):
     )
 
 
+class SkillsConfig(Section):
+    """What the model can read up on, and what is called by name."""
+
+    folder: str = Field(default="", description="Folder of skills, each a subfolder with a SKILL.md; empty for none.")
+
+
 class WeightsConfig(Section):
     """Where model weights come from."""
 
@@ -238,6 +244,7 @@ class GloveConfig(BaseSettings):
     page: PageConfig = PageConfig()
     conversation: ConversationConfig = ConversationConfig()
     store: StoreConfig = StoreConfig()
+    skills: SkillsConfig = SkillsConfig()
     weights: WeightsConfig = WeightsConfig()
     simulated: SimulatedConfig = SimulatedConfig()
     log: LogConfig = LogConfig()

@@ -327,13 +327,14 @@ def said(messages: list[Message]) -> list[tuple[str, str]]:
 
 
 def spoken_lines(messages: list[Message]) -> list[Message]:
-    """What was said of ``messages``, without the machinery in between."""
+    """What was said of ``messages``, as it was written and without the machinery in between."""
     return [
-        message
+        message.model_copy(update={"text": message.pre_modified_text or message.text})
         for message in messages
         if message.text.strip()
         and not message.tool_results
         and not message.is_compaction
+        and not message.is_skill_injection
         and message.framework_context is None
     ]
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agents.base.errors import ConfigError, InputError
+
 if TYPE_CHECKING:
     from agents.base.credentials import Credentials
     from agents.core.display import DisplayManager
@@ -53,6 +55,7 @@ class Mind:
         path: the file of conversations, or None for memory.
         instructions: the model's system prompt.
         calls_tools: whether the model chooses tools by itself.
+        skills: what such a model can read, and what its user may call by name.
     """
 
     model: ModelAdapter
@@ -63,6 +66,7 @@ class Mind:
     path: Path | None
     instructions: str
     calls_tools: bool = True
+    skills: tuple[ContentSkill, ...] = ()
 
     def agent(
         self,

@@ -17,8 +17,10 @@ from agents.core.model import PromptRequest
 from agents.models.fallback import FallbackModel
 from agents.models.honest import HonestModel
 from agents.models.intents import IntentFirst
+from agents.models.scripted import ScriptedModel
 from appliance.build import load_parts, turn_detector, voice_settings
 from appliance.config import GloveConfig
+from appliance.conversations import said
 from appliance.mind import build_mind, build_model, provider_in_force, store_path
 from appliance.parts import build_partials, build_recogniser, build_vad, build_voices, recogniser_id
 from appliance.stock import needed_weights, weights_store
@@ -260,3 +262,41 @@ async def test_holds_reach_the_detector() -> None:
     said = ["What time is it?", "Is the sky blue?", "The sky is blue.", "The sky is", "0 0 7"]
     assert [detector.decide(text, "en").ms for text in said] == [1, 2, 3, 4, 5]
     await mind.close()
+
+
+def skills(folder: Path) -> str:
+    (folder / "heating").mkdir(parents=True)
+    (folder / "heating" / "SKILL.md").write_text("---\ndescription: How to heat.\n---\nTurn the knob.", "utf-8")
+    return str(folder)
+
+
+async def test_skills_of_a_folder_are_offered_to_a_model_that_chooses_tools_and_can_be_called_by_name(
+    tmp_path: Path,
+) -> None:
+    folder = {"folder": skills(tmp_path / "skills")}
+    for provider, chooses in (("anthropic", True), ("none", False), ("smollm", False)):
+        mind = build_mind(config(model={"provider": provider}, skills=folder), credentials(ANTHROPIC_API_KEY="k"))
+        glove = mind.agent()
+        lists = [tool.description for tool in glove.tools if tool.name == "glove_read_skill"]
+        assert [text.count('<skill name="heating">How to heat.</skill>') for text in lists] == [1] * chooses
+        glove.set_model(model := ScriptedModel(["Warm."]))
+        await glove.process_request("/heating it is cold")
+        read = [message.text for message in model.requests[0].messages[:-1]]
+        assert read == ["[Skill: heating]\nTurn the knob."] * chooses
+        await mind.close()
+
+
+async def test_transcripts_show_what_was_typed_and_not_what_a_skill_added(tmp_path: Path) -> None:
+    folder = {"folder": skills(tmp_path / "skills")}
+    mind = build_mind(config(model={"provider": "anthropic"}, skills=folder), credentials(ANTHROPIC_API_KEY="k"))
+    glove = mind.agent()
+    glove.set_model(ScriptedModel(["Warm."]))
+    await glove.process_request("/heating it is cold")
+    assert said(await glove.store.get_messages()) == [("user", "/heating it is cold"), ("agent", "Warm.")]
+    await mind.close()
+
+
+def test_a_folder_of_skills_that_is_not_there_is_named_with_its_key(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"nowhere.*skills\.folder") as fault:
+        build_mind(config(skills={"folder": str(tmp_path / "nowhere")}), credentials())
+    assert fault.value.code == "ERR_SKILLS_FOLDER"
