@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Generator
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import structlog
 
@@ -90,8 +90,13 @@ async def carefully(work: asyncio.Task[T], abort: AbortToken) -> T:
         try:
             await asyncio.wait({work})
         except asyncio.CancelledError:
+            work.add_done_callback(_tell_fault)
             work.cancel()
             raise
-        if not work.cancelled() and (fault := work.exception()) is not None and not isinstance(fault, Aborted):
-            log.error("a cancelled turn failed", error=repr(fault))
+        _tell_fault(work)
         raise
+
+
+def _tell_fault(work: asyncio.Task[Any]) -> None:
+    if not work.cancelled() and (fault := work.exception()) is not None and not isinstance(fault, Aborted):
+        log.error("a cancelled turn failed", error=repr(fault))

@@ -46,11 +46,6 @@ class Steps:
             self._counting = False
             loop.set_task_factory(before)
 
-    @property
-    def reached(self) -> bool:
-        """Whether the chosen step came."""
-        return self._at is not None and self.count >= self._at
-
     def _task(self, loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> asyncio.Task[Any]:
         return asyncio.Task(_Stepping(work, self._step), loop=loop, **options)
 
@@ -64,28 +59,28 @@ class Steps:
             self._action()
 
 
-def sweep(scenario: Callable[[int | None], Coroutine[Any, Any, Steps]], *, every: int = 1, first: int = 1) -> int:
-    """Run ``scenario(None)`` to learn how many steps it takes, then ``scenario(step)`` for each of them.
+def sweep(scenario: Callable[[int | None], Coroutine[Any, Any, int]], *, every: int = 1, first: int = 1) -> int:
+    """Run ``scenario(None)`` to learn how many places it has, then ``scenario(place)`` for each of them.
 
     Args:
-        scenario: runs on fresh objects on virtual time, interferes at the given step, checks what must hold whatever
-            the step was, and returns its ``Steps``.
-        every: only every that many steps are tried.
-        first: the first step that is tried.
+        scenario: runs on fresh objects on virtual time, interferes at the given place (a step, or an operation of a
+            store), checks what must hold whatever the place was, and returns how many places it saw.
+        every: only every that many places are tried.
+        first: the first place that is tried.
 
     Returns:
-        How many steps were tried.
+        How many places were tried.
 
     Raises:
-        AssertionError: what a scenario raised, with the number of the step in a note.
+        AssertionError: what a scenario raised, with the number of the place in a note.
     """
-    total = run_virtual(scenario(None)).count
+    total = run_virtual(scenario(None))
     tried = 0
-    for step in range(first, total + 1, every):
+    for place in range(first, total + 1, every):
         try:
-            run_virtual(scenario(step))
+            run_virtual(scenario(place))
         except BaseException as fault:
-            fault.add_note(f"at step {step} of {total}")
+            fault.add_note(f"at place {place} of {total}")
             raise
         tried += 1
     return tried

@@ -49,7 +49,7 @@ async def test_cancelling_reaches_the_work_itself() -> None:
 def test_a_sweep_finds_the_one_bad_moment() -> None:
     visited: list[int | None] = []
 
-    async def scenario(step: int | None) -> Steps:
+    async def scenario(step: int | None) -> int:
         visited.append(step)
         half_done = interrupted_there = False
         steps = Steps(step, lambda: interrupted.append(half_done))
@@ -67,23 +67,23 @@ def test_a_sweep_finds_the_one_bad_moment() -> None:
             await asyncio.create_task(work())
         interrupted_there = any(interrupted)
         assert not interrupted_there
-        return steps
+        return steps.count
 
     with pytest.raises(AssertionError) as found:
         sweep(scenario)
-    assert found.value.__notes__ == ["at step 3 of 4"]
+    assert found.value.__notes__ == ["at place 3 of 4"]
     assert visited == [None, 1, 2, 3]
 
 
 def test_every_tenth_step_is_a_tenth() -> None:
-    async def scenario(step: int | None) -> Steps:
+    async def scenario(step: int | None) -> int:
         async def work() -> None:
             for _ in range(99):
                 await asyncio.sleep(0)
 
         with (steps := Steps(step, lambda: None)).counting():
             await asyncio.create_task(work())
-        return steps
+        return steps.count
 
     assert (sweep(scenario), sweep(scenario, every=10), sweep(scenario, every=10, first=5)) == (100, 10, 10)
 
