@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from agents.base.abort import Aborted, AbortToken
 from agents.base.credentials import Credentials
-from agents.base.errors import GloveError
+from agents.base.errors import ConfigError, GloveError
 from agents.core.events import AgentEvent, ModelProgress, ModelResponse, TextDelta, ToolUse
 from agents.core.messages import Message, ModelResult
 from agents.core.model import ConnectedModel, ModelAdapter, PromptRequest, ToolSpec
@@ -138,8 +138,13 @@ def create_chat_handler(
             credentials=credentials,
         )
 
-    # With a key at hand only mistakes in the settings are left to find.
-    adapter(api_key or "to be looked up")
+    try:
+        adapter(api_key)
+    except ConfigError as fault:
+        if fault.code != "ERR_CREDENTIALS_MISSING":
+            raise
+        # With any key at hand only mistakes in the settings are left to find.
+        adapter("to be looked up")
     late = _LateModel(lambda: adapter(api_key))
     return ChatHandler(late.get, close=late.close, max_body_bytes=max_body_bytes, heartbeat_s=heartbeat_s)
 

@@ -13,6 +13,7 @@ from agents.base.credentials import Credentials
 from agents.base.errors import ConfigError, GloveError
 from agents.core.messages import Message, TokenUsage, ToolCall
 from agents.core.model import ModelAdapter
+from agents.models.providers import PROVIDERS
 from agents.models.scripted import Call, Fail, Hang, Say, ScriptedModel
 from agents.web.chat_handler import ChatHandler, create_chat_handler
 from tests.agents.web.peer import ask, call
@@ -209,6 +210,12 @@ def test_settings_that_cannot_work_are_refused_at_once() -> None:
     for settings in ({"provider": "nobody"}, {"provider": "ollama"}, {"provider": "openai-compat", "model": "m"}):
         with pytest.raises(ConfigError):
             create_chat_handler(**settings, credentials=Credentials([], {}))
+
+
+def test_every_provider_that_can_be_named_can_be_served() -> None:
+    for provider in PROVIDERS.values():
+        needed = {"base_url": "http://127.0.0.1:9/v1"} if provider.id == "openai-compat" else {}
+        create_chat_handler(provider.id, provider.model or "m", credentials=Credentials([], {}), **needed)
 
 
 async def test_the_key_is_looked_up_at_the_first_request() -> None:
