@@ -37,7 +37,7 @@ class Chromium:
 
     @asynccontextmanager
     async def page(self, *, allowed: bool = True, **options: Any) -> AsyncIterator[Page]:
-        """A page in a fresh profile. Errors of its scripts fail the test.
+        """A page in a fresh profile. Errors of its scripts, and what its content policy refuses, fail the test.
 
         Args:
             allowed: whether the user lets pages use the microphone.
@@ -54,6 +54,7 @@ class Chromium:
             page = await context.new_page()
             page.set_default_timeout(20_000)
             page.on("pageerror", lambda fault: faults.append(str(fault)))
+            page.on("console", lambda line: faults.append(line.text) if "Content Security Policy" in line.text else None)
             try:
                 yield page
             finally:

@@ -81,8 +81,8 @@ async def test_a_typed_line_is_answered_in_words_and_sound_and_played_to_its_end
         await type_line(page, "count")
         await page.wait_for_selector("body[data-mode=speaking]")
         await page.wait_for_selector("body[data-mode=idle]")
-        assert await page.inner_text("#lines .user p") == "count"
-        assert await page.inner_text("#lines .assistant p") == LONG
+        assert await page.inner_text("[data-glove-role=user] p") == "count"
+        assert await page.inner_text("[data-glove-role=agent] p") == LONG
         assert "s" in await page.inner_text("#total")
         await until(lambda: ends, 5)
         player = here.house.session.room.player
@@ -98,8 +98,8 @@ async def test_stop_cuts_the_answer_and_shows_what_was_heard(browser: Chromium) 
         await page.wait_for_selector("body[data-mode=speaking]")
         await asyncio.sleep(1.0)
         await page.click("#stop")
-        await page.wait_for_selector("#lines .assistant.cut s")
-        rest = await page.inner_text("#lines .assistant s")
+        await page.wait_for_selector("[data-glove-heard=interrupted] s")
+        rest = await page.inner_text("[data-glove-heard=interrupted] s")
         assert rest.strip().endswith("twelve.") and "one" not in rest.lower()
         await page.wait_for_selector("body[data-mode=idle]")
 
@@ -113,12 +113,12 @@ async def test_a_question_is_answered_with_a_button(browser: Chromium) -> None:
     async with place(tools=(tool,), model=model) as here, browser.page() as page:
         await ready(page, here.server.address(here.token))
         await type_line(page, "open the door")
-        await page.wait_for_selector(".card.question")
-        assert await page.inner_text(".card h3") == "May I use open door?"
-        assert "<img" in await page.inner_text(".card") and await page.locator(".card img").count() == 0
-        await page.click(".card button:has-text('Allow')")
-        await page.wait_for_selector("#lines .assistant p:has-text('It is open.')")
-        assert await page.locator(".card").count() == 0
+        await page.wait_for_selector("[data-glove-blocking]")
+        assert await page.inner_text(".glove-card h3") == "May I use open door?"
+        assert "<img" in await page.inner_text(".glove-card") and await page.locator(".glove-card img").count() == 0
+        await page.click(".glove-card button:has-text('Allow')")
+        await page.wait_for_selector("[data-glove-role=agent] p:has-text('It is open.')")
+        assert await page.locator(".glove-card").count() == 0
 
 
 async def test_cards_and_timers_come_and_go(browser: Chromium) -> None:
@@ -126,13 +126,13 @@ async def test_cards_and_timers_come_and_go(browser: Chromium) -> None:
         await ready(page, here.server.address(here.token))
         display, timers = here.house.agent.display, here.house.session.mind.timers
         await display.push_and_forget("generic", {"title": "Shopping", "items": ["milk", "bread"]})
-        await page.wait_for_selector(".card li:has-text('bread')")
-        await page.click(".card button:has-text('Dismiss')")
+        await page.wait_for_selector(".glove-card li:has-text('bread')")
+        await page.click(".glove-card button:has-text('Dismiss')")
         await until(lambda: display.stack == (), 5)
         asking = asyncio.create_task(
             display.push_and_wait("generic", {"question": "Which?", "options": ["red", "blue"]})
         )
-        await page.click(".card button:has-text('blue')")
+        await page.click(".glove-card button:has-text('blue')")
         assert await asyncio.wait_for(asking, 5) == "blue"
         await timers.set_timer(600, "tea")
         await page.wait_for_selector("#timer-list output:has-text('9:5')")
@@ -174,7 +174,7 @@ async def test_a_refused_microphone_is_explained_and_typing_still_works(browser:
         await page.wait_for_selector("#notice:not([hidden])")
         assert "microphone" in (await page.inner_text("#notice")).lower()
         await type_line(page, "hi")
-        await page.wait_for_selector("#lines .assistant")
+        await page.wait_for_selector("[data-glove-role=agent]")
 
 
 async def test_a_second_window_takes_over_and_the_first_can_take_back(browser: Chromium) -> None:
@@ -192,12 +192,12 @@ async def test_a_lost_connection_is_taken_up_again_with_the_conversation(browser
     async with place("Hello.", "Again.") as here, browser.page() as page:
         await ready(page, here.server.address(here.token))
         await type_line(page, "hi")
-        await page.wait_for_selector("#lines .assistant p:has-text('Hello.')")
+        await page.wait_for_selector("[data-glove-role=agent] p:has-text('Hello.')")
         await here.house.session.close()
         await page.wait_for_selector("body[data-mode=lost]")
         await page.wait_for_selector("body[data-mode=idle]")
         await type_line(page, "and now")
-        await page.wait_for_selector("#lines .assistant p:has-text('Again.')")
+        await page.wait_for_selector("[data-glove-role=agent] p:has-text('Again.')")
 
 
 async def test_a_foreign_page_cannot_reach_the_room_with_the_users_cookie(browser: Chromium) -> None:
@@ -228,7 +228,7 @@ async def test_the_page_speaks_german_and_fits_a_small_telephone_in_the_dark(bro
         assert await page.inner_text("#state") == "Bereit"
         assert await page.get_attribute("html", "lang") == "de"
         await type_line(page, "x" * 300)
-        await page.wait_for_selector("#lines .assistant")
+        await page.wait_for_selector("[data-glove-role=agent]")
         assert await page.evaluate("document.documentElement.scrollWidth") == 360
         for control in await page.query_selector_all("footer button"):
             box = await control.bounding_box()
@@ -306,10 +306,10 @@ async def test_somebody_speaks_to_the_page_and_is_answered(tmp_path: Path, weigh
             async with running.page() as page:
                 await ready(page, server.address(token))
                 await page.click("#talk")
-                await page.wait_for_selector("#lines .user p:has-text('Tokyo')")
-                await page.wait_for_selector("#lines .assistant p:has-text('In Tokyo it is')")
+                await page.wait_for_selector("[data-glove-role=user] p:has-text('Tokyo')")
+                await page.wait_for_selector("[data-glove-role=agent] p:has-text('In Tokyo it is')")
                 await page.wait_for_selector("body[data-mode=listening]")
-                assert await page.locator("#lines li").count() == 2
+                assert await page.locator("#conversation [data-glove-role=user], #conversation [data-glove-role=agent]").count() == 2
     finally:
         await server.close()
         await parts.close()

@@ -106,10 +106,11 @@ export function createRemoteModel(name, { prompt, promptStream }) {
         return complete(await promptStream(request, notify, signal), notify, "model_response_complete");
       }
       const result = await /** @type {NonNullable<typeof prompt>} */ (prompt)(request, signal);
+      const told = complete(result, notify, "model_response");
       for (const call of result.messages.flatMap((message) => message.tool_calls ?? [])) {
         notify({ type: "tool_use", id: call.id, name: call.tool_name, input: call.input_args });
       }
-      return complete(result, notify, "model_response");
+      return told;
     },
   };
 }

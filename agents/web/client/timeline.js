@@ -108,7 +108,7 @@ function response(state, event) {
   const stats = { ...state.stats, turns: state.stats.turns + 1 };
   const unseen = !state.streamed && !silent(state) && event.text;
   const shown = unseen ? write(state, event.text, event.reply_id) : state;
-  return { ...shown, stats, streamed: false };
+  return { ...(silent(state) ? shown : flush(shown)), stats, streamed: false };
 }
 
 /** @type {(state: TimelineState, text: string, replyId?: string) => TimelineState} */
