@@ -7,7 +7,7 @@ import contextlib
 import errno
 import json
 import socket
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any
 
 import structlog
@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from agents.base.errors import ConfigError, GloveError
-from agents.web.assets import asset_routes
+from agents.web.routes import web_routes
 from appliance.auth import COOKIE, Access
 from appliance.pages import Asset, load_assets
 from realtime.browser.desk import BrowserRoom, OpenSession
@@ -35,6 +35,9 @@ STOP_S = 2.0
 
 LOGIN_BYTES = 1024
 
+API = "/api"
+"""Where programs find what they may use."""
+
 Health = Callable[[], Mapping[str, Any]]
 
 
@@ -46,6 +49,7 @@ def make_app(
     health: Health = dict,
     assistant_name: str = "Glove",
     linger_s: float | None = None,
+    chat: ASGIApp | None = None,
 ) -> Starlette:
     """The application. ``app.state.room`` is its ``BrowserRoom``; ``ApiServer.close`` closes it.
 
@@ -56,11 +60,12 @@ def make_app(
         health: further facts for ``/health``; no secrets, anybody on this machine may read them.
         assistant_name: how the page calls the agent.
         linger_s: seconds that a session outlives its caller; None takes the room's default.
+        chat: a model proxy for programs and pages, behind the same token.
     """
     access = Access(token, hosts)
     limits = {} if linger_s is None else {"linger_s": linger_s}
     room = BrowserRoom(open_session, assistant_name=assistant_name, **limits)
-    endpoints = _Endpoints(access, room, health)
+    endpoints = _Endpoints(access, room, health, ["/room", API] if chat is not None else ["/room"])
     app = Starlette(
         routes=[
             Route("/", endpoints.page),
@@ -68,7 +73,7 @@ def make_app(
             Route("/login", endpoints.login, methods=["POST"]),
             WebSocketRoute("/room", endpoints.room),
             *(Route(f"/{name}", _static(asset)) for name, asset in load_assets().items() if name != "index.html"),
-            *asset_routes("/client"),
+            *web_routes(access.allows, chat=chat, prefix=API, client_path="/client"),
         ],
         middleware=[Middleware(_Guard, access=access)],
     )
@@ -79,10 +84,11 @@ def make_app(
 class _Endpoints:
     """What is behind each address."""
 
-    def __init__(self, access: Access, room: BrowserRoom, health: Health) -> None:
+    def __init__(self, access: Access, room: BrowserRoom, health: Health, behind_cookie: Sequence[str]) -> None:
         self._access = access
         self._room = room
         self._health = health
+        self._behind_cookie = behind_cookie
         self._index = load_assets()["index.html"]
 
     async def page(self, request: Request) -> Response:
@@ -109,8 +115,9 @@ class _Endpoints:
         return response
 
     def _admit(self, response: Response) -> None:
-        # Cookies ignore ports: the narrow path keeps other servers on this machine from being sent it.
-        response.set_cookie(COOKIE, self._access.cookie, path="/room", httponly=True, samesite="strict")
+        # Cookies ignore ports: narrow paths keep other servers on this machine from being sent it.
+        for path in self._behind_cookie:
+            response.set_cookie(COOKIE, self._access.cookie, path=path, httponly=True, samesite="strict")
 
     async def health(self, request: Request) -> Response:
         """Whether the room works."""
@@ -207,7 +214,8 @@ class _Guard:
 
         async def protected(message: Message) -> None:
             if message["type"] in ("http.response.start", "websocket.http.response.start"):
-                message["headers"] = [*message.get("headers", []), *protection]
+                own = [header for header in message.get("headers", []) if header[0] not in protection]
+                message["headers"] = [*own, *protection.items()]
             await send(message)
 
         await self._app(scope, receive, protected)
@@ -220,19 +228,19 @@ class _Guard:
             await response(scope, receive, send)
 
 
-def _protection(host: str) -> list[tuple[bytes, bytes]]:
+def _protection(host: str) -> dict[bytes, bytes]:
     policy = (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
         f"connect-src 'self' ws://{host} wss://{host}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
-    return [
-        (b"content-security-policy", policy.encode()),
-        (b"x-content-type-options", b"nosniff"),
-        (b"referrer-policy", b"no-referrer"),
-        (b"cross-origin-opener-policy", b"same-origin"),
-        (b"cross-origin-resource-policy", b"same-origin"),
-        (b"permissions-policy", b"microphone=(self), camera=(), geolocation=()"),
-    ]
+    return {
+        b"content-security-policy": policy.encode(),
+        b"x-content-type-options": b"nosniff",
+        b"referrer-policy": b"no-referrer",
+        b"cross-origin-opener-policy": b"same-origin",
+        b"cross-origin-resource-policy": b"same-origin",
+        b"permissions-policy": b"microphone=(self), camera=(), geolocation=()",
+    }
 
 
 class _Server(uvicorn.Server):

@@ -159,6 +159,12 @@ class PageConfig(Section):
     port: int = Field(default=8765, ge=1, le=65_535, description="Port to listen on.")
 
 
+class WebConfig(Section):
+    """What programs may use over HTTP, at the page's address and with its token."""
+
+    chat: bool = Field(default=False, description="Whether /api/chat lends the model to those who hold the token.")
+
+
 class ConversationConfig(Section):
     """When a conversation is over."""
 
@@ -242,6 +248,7 @@ class GloveConfig(BaseSettings):
     device: DeviceConfig = DeviceConfig()
     wake: WakeConfig = WakeConfig()
     page: PageConfig = PageConfig()
+    web: WebConfig = WebConfig()
     conversation: ConversationConfig = ConversationConfig()
     store: StoreConfig = StoreConfig()
     skills: SkillsConfig = SkillsConfig()

@@ -24,6 +24,7 @@ async def run_page(daemon: Daemon) -> None:
     """
     from agents.base.credentials import Secret
     from agents.base.errors import ConfigError
+    from agents.web.chat_handler import ChatHandler
     from appliance.api import make_app, serve
     from appliance.auth import new_token
 
@@ -35,7 +36,8 @@ async def run_page(daemon: Daemon) -> None:
     page = daemon.config.page
     # One token for the whole process: a server that had to be started again keeps its callers.
     token = daemon.secrets.setdefault(PAGE, Secret(new_token()))
-    app = make_app(open_session, token.reveal(), hosts=[page.host])
+    chat = ChatHandler(lambda: daemon.parts.mind.model) if daemon.config.web.chat else None
+    app = make_app(open_session, token.reveal(), hosts=[page.host], chat=chat)
     try:
         server = await serve(app, page.host, page.port)
     except ConfigError as fault:

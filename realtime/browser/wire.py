@@ -7,8 +7,9 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
-from agents.core.display import Slot, SlotPushed, SlotResolved, SlotUpdated
+from agents.core.display import Slot
 from agents.everyday.timers import RunningTimer, TimerBook, TimerDue
+from agents.web.wire import SlotChange, slot_event, slot_fields
 from audio.events import (
     Discarded,
     Metric,
@@ -80,20 +81,17 @@ def voice_message(event: VoiceEvent) -> Message | None:
             return None
 
 
-def slot_message(event: SlotPushed | SlotUpdated | SlotResolved) -> Message:
+def slot_message(event: SlotChange) -> Message:
     """The message for a change of the display stack."""
-    match event:
-        case SlotPushed():
-            return {"t": "slot", **slot_json(event.slot)}
-        case SlotUpdated():
-            return {"t": "slot_update", "id": event.slot.id, "input": bounded(event.slot.input)}
-        case SlotResolved():
-            return {"t": "slot_resolve", "id": event.slot.id, "answered": event.answered, "value": event.value}
+    told = slot_event(event)
+    if "input" in told:
+        told["input"] = bounded(told["input"])
+    return {"t": told.pop("type"), **told}
 
 
 def slot_json(slot: Slot) -> Message:
     """One card or question."""
-    return {"id": slot.id, "renderer": slot.renderer, "input": bounded(slot.input), "blocking": slot.blocking}
+    return {**slot_fields(slot), "input": bounded(slot.input)}
 
 
 def bounded(value: Any) -> Any:

@@ -14,6 +14,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from agents.base.errors import ConfigError
+from agents.models.scripted import ScriptedModel
+from agents.web.chat_handler import ChatHandler
 from appliance.api import make_app, serve
 from appliance.auth import COOKIE, new_token
 from appliance.pages import load_assets
@@ -192,6 +194,24 @@ async def test_a_host_that_is_none_is_explained_with_its_key() -> None:
         with pytest.raises(ConfigError) as refusal:
             await serve(make_app(_never, new_token()), host=host, port=0)
         assert refusal.value.code == "ERR_PAGE_HOST" and "page.host" in str(refusal.value)
+
+
+async def test_the_model_is_lent_only_where_that_is_configured_and_only_for_the_token() -> None:
+    asked = {"systemPrompt": "", "messages": [{"sender": "user", "text": "hi"}]}
+    async with place() as here, httpx.AsyncClient(base_url=here.http) as browser:
+        bearer = {"authorization": f"Bearer {here.token}"}
+        assert (await browser.post("/api/chat", json=asked, headers=bearer)).status_code == 404
+        assert (await browser.post("/login", json={"token": here.token})).headers.get_list("set-cookie")[1:] == []
+    chat = ChatHandler(lambda: ScriptedModel(["Hello."] * 2))
+    async with place(chat=chat) as here, httpx.AsyncClient(base_url=here.http) as browser:
+        assert (await browser.post("/api/chat", json=asked)).status_code == 401
+        answer = await browser.post("/api/chat", json=asked, headers={"authorization": f"Bearer {here.token}"})
+        assert answer.status_code == 200 and '"text":"Hello."' in answer.text
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        await browser.post("/login", json={"token": here.token})
+        assert (await browser.post("/api/chat", json=asked)).status_code == 200
+        foreign = {"origin": "http://evil.example"}
+        assert (await browser.post("/api/chat", json=asked, headers=foreign)).status_code == 403
 
 
 async def _never(_: AudioIO) -> PageSession:
