@@ -41,13 +41,15 @@ class Opening:
 
     def _place(self, history: Sequence[Message]) -> int:
         """Where the request's message stands; right after the summary if it has been summarised away."""
-        for index in range(len(history) - 1, -1, -1):
-            if self._is_message(history[index]):
-                return index
+        # A store may keep no ids; then the text decides.
+        for is_message in (self._has_its_id, self._has_its_text):
+            for index in range(len(history) - 1, -1, -1):
+                if is_message(history[index]):
+                    return index
         return 1 if history and history[0].is_compaction else 0
 
-    def _is_message(self, stored: Message) -> bool:
-        # A store may keep no ids; then the text decides.
-        if stored.id is not None:
-            return stored.id == self.message.id
+    def _has_its_id(self, stored: Message) -> bool:
+        return stored.id is not None and stored.id == self.message.id
+
+    def _has_its_text(self, stored: Message) -> bool:
         return stored.sender == "user" and stored.text == self.message.text and not stored.tool_results

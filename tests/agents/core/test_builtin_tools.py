@@ -74,6 +74,8 @@ async def test_a_list_replaces_the_one_before_and_equal_steps_keep_their_ids() -
     before = await store.get_tasks()
     assert len({task.id for task in before}) == 3
     assert all(task.id.startswith("task_") for task in before)
+    await outcome(store, "glove_update_tasks", {"todos": [todo("buy"), todo("paint"), todo("paint")]})
+    assert await store.get_tasks() == before
     changed = [todo("paint", "in_progress"), todo("dry"), todo("buy", "completed")]
     result = await outcome(store, "glove_update_tasks", {"todos": changed})
     after = await store.get_tasks()

@@ -11,6 +11,7 @@ from agents.base import clock
 from agents.base.abort import Aborted, AbortToken
 from agents.base.errors import GloveError
 from agents.core.events import AgentEvent, RuntimeContext
+from agents.core.external import Events
 from agents.core.glove import Glove
 from agents.core.messages import ContentPart, InboxItem, Message, Source
 from agents.core.observer import Compaction
@@ -270,9 +271,10 @@ async def test_context_can_be_looked_at_without_saving_it() -> None:
     assert [event.delivery for event in ear.of(RuntimeContext)] == ["history", "request", "iteration", "iteration"]
     assert await story(glove.store) == []
     abort = AbortToken()
-    abort.abort()
-    with pytest.raises(Aborted):
-        await glove.get_runtime_context(abort)
+    glove.add_context_provider(lambda _: abort.abort())
+    for _ in range(2):
+        with pytest.raises(Aborted):
+            await glove.get_runtime_context(abort)
 
 
 async def test_a_provider_registered_before_building_is_kept() -> None:
@@ -321,6 +323,24 @@ async def test_a_store_that_keeps_only_text_has_frozen_context_in_its_place() ->
     await glove.process_request("go")
     assert sent(model.requests[1].messages)[:3] == ["user: account 1", "user: go", "agent:  +t"]
     assert sent(model.requests[2].messages)[-2:] == ["user: account 2", "user: go"]
+
+
+async def test_frozen_context_keeps_its_place_before_the_event_that_started_the_turn() -> None:
+    async def another(_: Any, context: ToolContext) -> str:
+        return await context.glove.emit_event("e2", "ci", "build", "Red.")
+
+    model = ScriptedModel([[Call("another")], "Hm."])
+    glove = Glove(model=model, events=Events(formatter=lambda _: "Something happened.")).fold(tool("another", another))
+    glove.build().add_context_provider(counting("account"), delivery="request")
+    await glove.emit_event("e1", "ci", "build", "Green.", when_idle="wake")
+    await asyncio.sleep(1)
+    assert sent(model.requests[1].messages) == [
+        "user: account 1",
+        "user: Something happened.",
+        "agent:  +another",
+        "results: another=success",
+        "user: Something happened.",
+    ]
 
 
 def marked(model: ScriptedModel, call: int) -> list[str]:
