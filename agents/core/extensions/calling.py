@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Awaitable
 from typing import TypeVar
 
-from agents.base.abort import AbortToken
+from agents.base.abort import Aborted, AbortToken
 from agents.base.errors import GloveError
 from agents.core.extensions.directives import can_be_written
 
@@ -14,8 +14,18 @@ T = TypeVar("T")
 
 
 async def settled(value: T | Awaitable[T], abort: AbortToken) -> T:
-    """``value``, awaited if it can be; ``Aborted`` as soon as ``abort`` fires, and also right after."""
-    result: T = await abort.race(value) if inspect.isawaitable(value) else value
+    """``value``, awaited if it can be; ``Aborted`` as soon as ``abort`` fires, and also right after.
+
+    Raises what awaiting it raises; code that gives up by itself raises ``GloveError`` (``ERR_EXTENSION_STOPPED``), for
+    nobody has stopped the turn.
+    """
+    try:
+        result: T = await abort.race(value) if inspect.isawaitable(value) else value
+    except Aborted as fault:
+        abort.check()
+        raise GloveError(
+            "ERR_EXTENSION_STOPPED", "What the message called stopped by itself.", "Try again.", fault
+        ) from fault
     abort.check()
     return result
 

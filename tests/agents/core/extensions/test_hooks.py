@@ -233,3 +233,16 @@ async def test_once_the_turn_is_stopped_nothing_further_is_called() -> None:
         await glove.process_request("/stop /brief", abort)
     assert ear.types == ["hook_invoked"]
     assert await story(glove.store) == ["user: /stop /brief"]
+
+
+async def test_a_hook_that_gives_up_by_itself_is_a_failure_and_not_the_users_wish() -> None:
+    glove, _, _ = agent()
+
+    async def tired(_: HookInvocation) -> None:
+        raise Aborted("tired")
+
+    glove.define_hook("tired", tired)
+    with pytest.raises(GloveError) as fault:
+        await glove.process_request("/tired")
+    assert fault.value.code == "ERR_EXTENSION_STOPPED"
+    assert await story(glove.store) == ["user: /tired"]

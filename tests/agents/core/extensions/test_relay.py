@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agents.base.abort import AbortToken
+from agents.base.abort import Aborted, AbortToken
 from agents.core.events import (
     CompactionEnd,
     CompactionStart,
@@ -75,7 +75,7 @@ class Stranger:
         self.subscribers.remove(subscriber)
 
 
-@pytest.mark.parametrize("fault", [None, ValueError("broken")])
+@pytest.mark.parametrize("fault", [None, ValueError("broken"), Aborted("by itself")])
 async def test_any_agent_can_do_the_work_and_is_given_back_as_it_was(fault: Exception | None) -> None:
     stranger, ear = Stranger(fault), Ear()
     model = ScriptedModel([[Call(INVOKE_SUBAGENT, {"name": "other", "prompt": "Work."})], "Ok."])
