@@ -14,7 +14,7 @@ from agents.base.abort import Aborted, AbortToken
 from agents.base.errors import GloveError
 from agents.base.scope import Scope
 from agents.core.arrivals import Wake
-from agents.core.display import SlotPushed, SlotResolved, SlotUpdated
+from agents.core.display import QuestionClosed, SlotPushed, SlotResolved, SlotUpdated
 from agents.core.events import AgentEvent, TokenConsumption
 from agents.core.glove import Glove
 from agents.core.messages import ContentPart, Message, TokenUsage
@@ -134,7 +134,7 @@ class AgentSession:
 
     def reject_slot(self, slot_id: str, reason: str | None) -> None:
         """Refuse a question. Raises ``GloveError`` (``ERR_SLOT_UNKNOWN``) if nobody waits for it any more."""
-        error = GloveError("ERR_SLOT_REJECTED", reason or "The question was refused.")
+        error = QuestionClosed("ERR_SLOT_REJECTED", reason or "The question was refused.")
         if not self.glove.display.reject(slot_id, error):
             raise _gone()
 
