@@ -96,6 +96,14 @@ async def test_at_the_limit_of_turns_it_says_so_without_asking_the_model() -> No
     assert (await glove.process_request("again")).text == "fresh"
 
 
+async def test_a_request_may_make_a_hundred_and_twenty_model_calls() -> None:
+    model = ScriptedModel(lambda _: Call("again"))
+    glove = Glove(model=model, compaction=Compaction(context_limit_tokens=10**9)).fold(tool("again", returning(1)))
+    reply = await glove.build().process_request("go on")
+    assert len(model.requests) == 120
+    assert "(120)" in reply.text
+
+
 async def test_abort_before_the_model_is_asked_keeps_only_the_question() -> None:
     model, abort = ScriptedModel(["never"]), AbortToken()
     store = MemoryStore()
