@@ -54,12 +54,16 @@ class Chromium:
             page = await context.new_page()
             page.set_default_timeout(20_000)
             page.on("pageerror", lambda fault: faults.append(str(fault)))
-            page.on("console", lambda line: faults.append(line.text) if "Content Security Policy" in line.text else None)
+            page.on("console", lambda line: faults.extend(_refusals(line.text)))
             try:
                 yield page
             finally:
                 await context.close()
         assert not faults
+
+
+def _refusals(line: str) -> list[str]:
+    return [line] if "Content Security Policy" in line else []
 
 
 @contextmanager

@@ -309,7 +309,8 @@ async def test_somebody_speaks_to_the_page_and_is_answered(tmp_path: Path, weigh
                 await page.wait_for_selector("[data-glove-role=user] p:has-text('Tokyo')")
                 await page.wait_for_selector("[data-glove-role=agent] p:has-text('In Tokyo it is')")
                 await page.wait_for_selector("body[data-mode=listening]")
-                assert await page.locator("#conversation [data-glove-role=user], #conversation [data-glove-role=agent]").count() == 2
+                sides = "[data-glove-role=user], [data-glove-role=agent]"
+                assert await page.locator(sides).count() == 2
     finally:
         await server.close()
         await parts.close()
