@@ -20,10 +20,7 @@ async def deliver_resolved(context: Context) -> None:
     if not items:
         return
     lines = [f"[Inbox: {len(items)} item(s) resolved]"]
-    lines += [
-        f"- [{item.tag}] request: {item.request} | response: {item.response or ''} | resolved: {item.resolved_at or ''}"
-        for item in items
-    ]
+    lines += [_entry(_resolved(item)) for item in items]
     await context.append([Message(sender="user", text="\n".join(lines), framework_context="inbox")])
     for item in items:
         await store.update_inbox_item(item.id, {"status": "consumed"})
@@ -35,7 +32,7 @@ async def blocking_reminder(context: Context) -> list[Message]:
     if not items:
         return []
     lines = [f"[Inbox: {len(items)} blocking item(s) still pending; do not act as if they were answered]"]
-    lines += [f"- [{item.tag}] {item.request} (posted {item.created_at})" for item in items]
+    lines += [_entry(f"[{item.tag}] {item.request} (posted {item.created_at})") for item in items]
     return [Message(sender="user", text="\n".join(lines), framework_context="runtime")]
 
 
@@ -48,5 +45,18 @@ async def pending_items(context: Context) -> list[InboxItem]:
 
 def pending_block(items: Iterable[InboxItem]) -> str:
     """The pending items as a block of a conversation summary; empty if there are none."""
-    lines = [f"- [{item.tag}] ({'BLOCKING' if item.blocking else 'non-blocking'}) {item.request}" for item in items]
+    lines = [
+        _entry(f"[{item.tag}] ({'BLOCKING' if item.blocking else 'non-blocking'}) {item.request}") for item in items
+    ]
     return "\n".join(["Pending inbox items:", *lines]) if lines else ""
+
+
+def _resolved(item: InboxItem) -> str:
+    return (
+        f"[{item.tag}] request: {item.request} | response: {item.response or ''} | resolved: {item.resolved_at or ''}"
+    )
+
+
+def _entry(text: str) -> str:
+    """One entry of a list; further lines are set in, so that none can pass for an entry of its own."""
+    return "\n  ".join(f"- {text}".splitlines())

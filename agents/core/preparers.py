@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable
 
 from agents.base.abort import AbortToken
+from agents.core.foreign import call
 
 TurnPreparer = Callable[[AbortToken], Awaitable[object] | object]
 """Called before a turn with the turn's abort token; sync or async."""
@@ -33,9 +33,6 @@ class TurnPreparers:
         return remove
 
     async def run(self, abort: AbortToken) -> None:
-        """Run all of them, one after the other. Raises what one raises, and ``Aborted`` between them."""
+        """Run all of them, one after the other; raises as ``call`` does."""
         for preparer in self._preparers:
-            outcome = preparer(abort)
-            if inspect.isawaitable(outcome):
-                await abort.race(outcome)
-            abort.check()
+            await call(preparer, abort, "Work that comes before a turn")

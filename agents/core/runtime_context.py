@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import get_args
@@ -11,6 +10,7 @@ from agents.base.abort import AbortToken
 from agents.base.errors import GloveError
 from agents.core.context_records import changed, check_key, record
 from agents.core.events import RuntimeContext
+from agents.core.foreign import call
 from agents.core.messages import ContentPart, Delivery, Message, media_note, parts_text
 from agents.core.model import Notify
 
@@ -98,7 +98,9 @@ class ContextProviders:
         entries = self._of(delivery)
         if not entries:
             return []
-        readings = [(entry, _messages(await _value(entry, abort), entry)) for entry in entries]
+        readings = [
+            (entry, _messages(await call(entry.provider, abort, "A context provider"), entry)) for entry in entries
+        ]
         told = tuple(_told(message) for _, messages in readings for message in messages)
         await notify(RuntimeContext(told, delivery))
         return readings
@@ -114,15 +116,6 @@ def _check(delivery: str) -> None:
             f"There is no delivery {delivery!r} for context.",
             f"Choose one of {', '.join(DELIVERIES)}.",
         )
-
-
-async def _value(entry: _Entry, abort: AbortToken) -> ContextValue:
-    abort.check()
-    value = entry.provider(abort)
-    if inspect.isawaitable(value):
-        value = await abort.race(value)
-    abort.check()
-    return value
 
 
 def _messages(value: ContextValue, entry: _Entry) -> list[Message]:

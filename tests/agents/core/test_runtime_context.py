@@ -174,6 +174,17 @@ async def test_an_abort_by_a_provider_stops_before_the_next_one() -> None:
     assert (read, model.requests) == ([], [])
 
 
+async def test_a_provider_that_gives_up_is_not_taken_for_the_users_wish() -> None:
+    async def gives_up(_: AbortToken) -> str:
+        raise Aborted("my own timeout")
+
+    glove, _ = agent()
+    glove.add_context_provider(gives_up)
+    with pytest.raises(GloveError) as failed:
+        await glove.process_request("hi")
+    assert failed.value.code == "ERR_STOPPED_ITSELF"
+
+
 async def test_a_provider_is_given_the_requests_abort_token() -> None:
     seen: list[str | None] = []
 
