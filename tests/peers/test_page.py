@@ -12,13 +12,16 @@ import numpy as np
 import pytest
 
 from agents.base.errors import GloveError
+from agents.core.display import QuestionClosed, SlotTouched
 from agents.core.messages import ToolResultData
 from agents.core.tool import NoArgs, Tool, ToolContext
 from agents.models.scripted import Call, ScriptedModel
 from appliance.api import make_app, serve
 from appliance.auth import new_token
 from appliance.pages import load_assets
+from audio.events import AttentionChanged
 from audio.tts.base import AudioChunk, TtsDone, TtsFactory
+from audio.voice import GloveVoice
 from realtime.browser.lead_player import LeadPlayer
 from tests.peers.browser import Chromium, chromium, microphone
 from tests.realtime.peer import until
@@ -119,6 +122,168 @@ async def test_a_question_is_answered_with_a_button(browser: Chromium) -> None:
         await page.click(".glove-card button:has-text('Allow')")
         await page.wait_for_selector("[data-glove-role=agent] p:has-text('It is open.')")
         assert await page.locator(".glove-card").count() == 0
+
+
+async def test_a_question_is_answered_by_keyboard_and_is_waited_for_while_somebody_types(browser: Chromium) -> None:
+    async with place("Hello.") as here, browser.page() as page:
+        await ready(page, here.server.address(here.token))
+        display = here.house.agent.display
+        touched: list[object] = []
+        display.events.on(SlotTouched, touched.append)
+        asking = asyncio.create_task(display.push_and_wait("text_input", {"prompt": "Your name?"}))
+        await page.wait_for_selector("[data-glove-blocking] input")
+        assert "Your name?" in await page.inner_text("#spoken")
+        await page.focus("#talk")
+        for _ in range(5):
+            await page.keyboard.press("Shift+Tab")
+            if await page.evaluate("document.activeElement.getAttribute('aria-label')") == "Your name?":
+                break
+        await page.keyboard.type("Ada Lovelace")
+        await page.keyboard.press("Enter")
+        assert await asyncio.wait_for(asking, 5) == "Ada Lovelace"
+        assert len(touched) == 1
+
+
+async def test_a_question_that_is_refused_on_the_page_is_over(browser: Chromium) -> None:
+    async with place("Hello.") as here, browser.page() as page:
+        await ready(page, here.server.address(here.token))
+        asking = asyncio.create_task(here.house.agent.display.push_and_wait("text_input", {"prompt": "Your name?"}))
+        await page.click("[data-glove-answer=refuse]")
+        with pytest.raises(QuestionClosed, match="refused"):
+            await asyncio.wait_for(asking, 5)
+        await page.wait_for_selector("[data-glove-slot]", state="detached")
+
+
+async def test_hostile_words_do_nothing_on_the_page(browser: Chromium) -> None:
+    hostile = '<img src=x onerror="window.hurt=1"><script>window.hurt=1</script>'
+    async with place(hostile) as here, browser.page() as page:
+        await ready(page, here.server.address(here.token))
+        await here.house.agent.display.push_and_forget("show_info_card", {"title": hostile, "content": hostile})
+        await type_line(page, hostile)
+        await page.wait_for_selector("[data-glove-role=agent] p:has-text('onerror')")
+        await page.wait_for_selector(".glove-card h3:has-text('onerror')")
+        assert await page.inner_text("[data-glove-role=user] p") == hostile
+        assert await page.locator("#transcript img, #transcript script").count() == 0
+        assert await page.evaluate("window.hurt") is None
+
+
+async def test_a_reload_brings_back_tools_questions_tasks_and_what_was_heard(browser: Chromium) -> None:
+    todo = {"content": "Sweep", "activeForm": "Sweeping", "status": "in_progress"}
+    model = ScriptedModel([Call("glove_update_tasks", {"todos": [todo]}), "All is planned.", LONG])
+    async with place(model=model) as here, browser.page() as page:
+        await ready(page, here.server.address(here.token))
+        await type_line(page, "plan")
+        await page.wait_for_selector("[data-glove-heard=complete] p:has-text('All is planned.')")
+        await type_line(page, "count")
+        await page.wait_for_selector("body[data-mode=speaking]")
+        await asyncio.sleep(1.0)
+        await page.click("#stop")
+        await page.wait_for_selector("[data-glove-heard=interrupted] s")
+        await here.house.agent.display.push_and_forget("show_info_card", {"title": "Note", "content": "Mind the step."})
+        await page.wait_for_selector(".glove-card:has-text('Mind the step.')")
+        conversation = "document.getElementById('conversation').innerText"
+        before = await page.evaluate(conversation)
+        assert "glove update tasks" in before and "interrupted" in before
+        assert "Sweeping" in await page.inner_text("#records [data-glove-status=in_progress]")
+        await page.reload()
+        await page.wait_for_selector("body[data-mode=idle]")
+        await page.wait_for_selector(".glove-card:has-text('Mind the step.')")
+        assert await page.evaluate(conversation) == before
+        assert await page.locator("#records li").count() == 1
+
+
+async def test_an_announcement_is_shown_while_it_is_spoken(browser: Chromium) -> None:
+    async with place("Hello.") as here, browser.page() as page:
+        await ready(page, here.server.address(here.token))
+        ringing = asyncio.create_task(here.house.session.voice.announce("Your tea timer is ringing.", urgent=True))
+        await page.wait_for_selector("[data-glove-announcement] p:has-text('Your tea timer is ringing.')")
+        assert await page.get_attribute("[data-glove-announcement]", "data-glove-heard") is None
+        await asyncio.wait_for(ringing, 20)
+        await page.wait_for_selector("[data-glove-announcement][data-glove-heard=complete]")
+        assert "Announcement" in await page.inner_text("[data-glove-announcement] .glove-who")
+
+
+async def test_the_page_says_in_words_what_is_listened_for(browser: Chromium, monkeypatch: pytest.MonkeyPatch) -> None:
+    attention = ["asleep"]
+    monkeypatch.setattr(GloveVoice, "attention", property(lambda _: attention[0]))
+    async with place("Hello.") as here, browser.page() as page:
+        await ready(page, here.server.address(here.token))
+        await page.click("#talk")
+        await page.wait_for_selector("body[data-mode=hearing], body[data-mode=asleep]")
+        await page.click("#mute")  # the tone in this microphone is over
+        await page.click("#mute")
+        for state, words in (("asleep", "wake word"), ("follow_up", "Go on"), ("sounding", "stop")):
+            attention[0] = state
+            here.house.session.voice.emit(AttentionChanged(0.0, state))
+            await page.wait_for_function(
+                "words => document.getElementById('state').textContent.includes(words)", arg=words
+            )
+
+
+async def test_holding_the_space_bar_talks_and_letting_go_anywhere_ends_it(browser: Chromium) -> None:
+    async with place("Hello.") as here, browser.page() as page:
+        await ready(page, here.server.address(here.token))
+        voice = here.house.session.voice
+        calls: list[str] = []
+        for name in ("ptt_down", "ptt_up", "ptt_cancel"):
+            real = getattr(voice, name)
+            setattr(voice, name, lambda name=name, real=real: (calls.append(name), real())[1])
+        await page.focus("#typed")
+        await page.keyboard.press("Space")  # a space in a line is a space
+        assert await page.input_value("#typed") == " "
+        await page.evaluate("document.activeElement.blur()")
+        await page.keyboard.down("Space")
+        await page.keyboard.down("Space")  # the key repeats
+        await page.wait_for_selector("#talk:has-text('Release to send')")
+        await until(lambda: voice.ptt_held, 5)
+        await asyncio.sleep(0.5)
+        await page.focus("#typed")
+        await page.keyboard.up("Space")
+        await until(lambda: calls == ["ptt_down", "ptt_up"], 5)
+        assert not voice.ptt_held
+        await page.wait_for_selector("#talk[aria-pressed=false]")
+        await page.evaluate("document.activeElement.blur()")
+        await page.keyboard.press("Space", delay=50)
+        await page.wait_for_selector("#talk[aria-pressed=true]")
+        await asyncio.sleep(0.6)
+        assert "ptt_up" not in calls[2:] and not voice.ptt_held
+
+
+async def test_a_short_hold_is_still_long_enough_to_be_heard(browser: Chromium) -> None:
+    async with place("Hello.") as here, browser.page() as page:
+        await page.goto(here.http)
+        took = await page.evaluate(
+            """async () => {
+              const { TalkButton } = await import("/talk.js");
+              const times = [];
+              let began = 0;
+              const on = { down: () => times.push("down"), up: () => times.push(performance.now() - began),
+                           cancel: () => times.push("cancel"), toggle: () => times.push("toggle") };
+              const button = new TalkButton(document.createElement("button"), on);
+              const held = async (ms) => {
+                began = performance.now();
+                button.press();
+                while (performance.now() - began < ms) await 0;
+                button.release();
+                await new Promise((resolve) => setTimeout(resolve, 200));
+              };
+              await held(100);
+              await held(310);
+              began = performance.now();
+              button.press();
+              while (performance.now() - began < 310) await 0;
+              button.release();
+              button.press();
+              await new Promise((resolve) => setTimeout(resolve, 400));
+              button.release();
+              await new Promise((resolve) => setTimeout(resolve, 100));
+              return times;
+            }"""
+        )
+        assert took[:3] == ["down", "cancel", "toggle"]
+        assert took[3] == "down" and 345 <= took[4] <= 450
+        # Pressed again before the recording has ended: it goes on, as one.
+        assert took[5] == "down" and took[6] >= 700 and len(took) == 7
 
 
 async def test_cards_and_timers_come_and_go(browser: Chromium) -> None:
