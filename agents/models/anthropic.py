@@ -75,7 +75,11 @@ class AnthropicModel(SdkModel):
         return await super().prompt(request, notify, abort)
 
     async def _connect(self) -> Any:
-        self._sdk = await asyncio.get_running_loop().run_in_executor(None, importlib.import_module, "anthropic")
+        return await asyncio.get_running_loop().run_in_executor(None, self._load)
+
+    def _load(self) -> Any:
+        """The SDK and a client, whose certificates alone take a tenth of a second to read."""
+        self._sdk = importlib.import_module("anthropic")
         return self._sdk.AsyncAnthropic(
             api_key=self._api_key,
             base_url=self._base_url,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import importlib
 import importlib.util
 import logging
@@ -177,5 +178,13 @@ def _load() -> Any:
         if logger.level == logging.NOTSET:
             logger.setLevel(logging.INFO)
     session = importlib.import_module("aiobotocore.session").get_session()
-    session.warm_up_loader_caches(_SERVICE)
+    session.register_component("data_loader", _tables())
     return session
+
+
+@functools.cache
+def _tables() -> Any:
+    """The SDK's description of the service, shared by all clients."""
+    session = importlib.import_module("aiobotocore.session").get_session()
+    session.warm_up_loader_caches(_SERVICE)
+    return session.get_component("data_loader")

@@ -69,7 +69,11 @@ class OpenAiCompatibleModel(SdkModel):
         self._sdk: Any = None
 
     async def _connect(self) -> Any:
-        self._sdk = await asyncio.get_running_loop().run_in_executor(None, importlib.import_module, "openai")
+        return await asyncio.get_running_loop().run_in_executor(None, self._load)
+
+    def _load(self) -> Any:
+        """The SDK and a client, whose certificates alone take a tenth of a second to read."""
+        self._sdk = importlib.import_module("openai")
         direct = {"trust_env": False} if is_loopback(self._base_url) else {}
         client = self._sdk.AsyncOpenAI(
             api_key=self._api_key or NO_KEY,

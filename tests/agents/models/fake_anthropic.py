@@ -85,3 +85,8 @@ def end(stop_reason: str = "end_turn", tokens_out: int = 7) -> list[Event]:
 
 def says(*pieces: str) -> Answer:
     return Answer([start(), *text(0, *pieces), *end()])
+
+
+def whole(*content: Event, stop_reason: str = "end_turn") -> Answer:
+    body = {**start()["message"], "content": list(content), "stop_reason": stop_reason}
+    return Answer(body={**body, "usage": {"input_tokens": 10, "output_tokens": 7}})

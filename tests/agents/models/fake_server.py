@@ -26,7 +26,7 @@ class Answer:
         cut_at: break off behind this many bytes of the stream's own; None for no such place.
         piece: size of the pieces in which the stream is sent; all at once when None.
         polite: with ``cut_at``, end the response properly there, as a proxy would.
-        silent: close the connection without a word.
+        silent: close the connection without a word, with ``hang`` only after the client left.
     """
 
     frames: list[Any] = field(default_factory=list[Any])
@@ -105,7 +105,7 @@ class FakeServer:
             except AssertionError as error:
                 self.refused.append(error)
             await self._answer(self.answers.pop(0), reader, writer)
-        except ConnectionError:
+        except (ConnectionError, asyncio.IncompleteReadError):
             self.client_left.set()
         finally:
             writer.close()
@@ -113,6 +113,9 @@ class FakeServer:
     async def _answer(self, answer: Answer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(answer.late_s)
         if answer.silent:
+            if answer.hang:
+                await reader.read()
+                self.client_left.set()
             return
         body = None if answer.body is None else json.dumps(answer.body).encode()
         lines = [f"HTTP/1.1 {answer.status} X", "connection: close"]

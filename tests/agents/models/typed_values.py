@@ -43,7 +43,7 @@ def fault(value: Any, wanted: Any, extra: Set[str] = frozenset(), path: str = "$
 
 def _plain_fault(value: Any, wanted: type, path: str) -> str | None:
     number = wanted is float and isinstance(value, int)
-    fits = isinstance(value, wanted) and not (isinstance(value, bool) and wanted is not bool)
+    fits = isinstance(value, get_origin(wanted) or wanted) and not (isinstance(value, bool) and wanted is not bool)
     return None if fits or number else f"{path}: {value!r} is no {wanted}"
 
 
