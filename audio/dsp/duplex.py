@@ -15,6 +15,7 @@ import numpy as np
 
 from audio.dsp.echo import EchoCanceller
 from audio.dsp.levels import ErleMeter, power
+from audio.dsp.proof import CancellationProof
 from audio.pcm import FRAME_MS, Pcm, silence
 
 EchoMode = Literal["auto", "aec", "half-duplex", "off"]
@@ -27,10 +28,6 @@ GOOD_DB = 15.0
 """ERLE from which it is heard again."""
 TAIL_MS = 250
 """How long the gate stays closed after the last sound: the sound buffers and the room."""
-WARM_UP_FRAMES = 100
-"""The first second of sound after a device was opened: cancellation still learns the room, and the gate stands in."""
-SLIP_FRAMES = 70
-"""The same after reference and echo have moved against each other, which only happens to a machine that is too busy."""
 REST_MS = 5000
 """After this long without sound there is no echo left, and frames pass untouched: an idle device costs nothing."""
 QUIET_PEAK = 32
@@ -58,8 +55,8 @@ class EchoPath:
         self._meter = ErleMeter()
         gates = mode == "half-duplex" or (mode != "off" and canceller is None)
         self.duplex = Duplex.HALF if gates else Duplex.FULL
-        self._since_sound_ms = REST_MS
-        self._learnt = 0
+        self._since_sound_ms: float = REST_MS
+        self._proof = CancellationProof()
         self.gated = 0
 
     @property
@@ -82,13 +79,15 @@ class EchoPath:
         return self._since_sound_ms >= REST_MS
 
     @property
-    def is_gated(self) -> bool:
-        """Whether the microphone is not heard now."""
-        return (self.duplex is Duplex.HALF or self._warms_up) and self._since_sound_ms <= TAIL_MS
+    def silent_s(self) -> float:
+        """Seconds since something sounded."""
+        return self._since_sound_ms / 1000
 
     @property
-    def _warms_up(self) -> bool:
-        return self.mode == "auto" and self._learnt < WARM_UP_FRAMES
+    def is_gated(self) -> bool:
+        """Whether the microphone is not heard now."""
+        learns = self.mode == "auto" and not self._proof.given
+        return (self.duplex is Duplex.HALF or learns) and self._since_sound_ms <= TAIL_MS
 
     def process(self, frame: Pcm, reference: Sequence[Pcm]) -> Pcm:
         """What is heard of ``frame``, while ``reference`` was played (10 ms frames at the sink's rate)."""
@@ -107,8 +106,10 @@ class EchoPath:
             return frame
         clean = self._canceller.process(frame, reference)
         if self._since_sound_ms <= TAIL_MS:
-            self._learnt += 1
-            self._meter.add(power(frame), power(clean))
+            before, after = power(frame), power(clean)
+            if not self._proof.given:
+                self._proof.add(before, after, self._meter.noise, max(map(power, reference), default=0.0))
+            self._meter.add(before, after)
             self._judge()
         else:
             self._meter.rest(power(frame))
@@ -117,19 +118,19 @@ class EchoPath:
     def reset(self) -> None:
         """A device was opened anew: measure again, and let cancellation, which follows by itself, learn for a while."""
         self._meter.reset()
-        self._learnt = 0
+        self._proof.demand()
         if self._canceller is not None:
             self.duplex = Duplex.FULL
 
     def slipped(self) -> None:
         """Reference and echo have moved against each other: let cancellation find its place again."""
-        self._learnt = min(self._learnt, WARM_UP_FRAMES - SLIP_FRAMES)
+        self._proof.demand()
 
     def _clock(self, reference: Sequence[Pcm]) -> None:
         if any(part.any() and _peak(part) > QUIET_PEAK for part in reference):
             self._since_sound_ms = 0
         else:
-            self._since_sound_ms = min(REST_MS, self._since_sound_ms + FRAME_MS)
+            self._since_sound_ms += FRAME_MS
 
     def _judge(self) -> None:
         db = self._meter.db

@@ -90,6 +90,11 @@ class ErleMeter:
         rate = self.NOISE_FALL if before < self._noise else self.NOISE_RISE
         self._noise += rate * (before - self._noise)
 
+    @property
+    def noise(self) -> float:
+        """The power of the room's noise; 1, one step of 16 bits, until it is known."""
+        return self._noise or 1.0
+
     def reset(self) -> None:
         """Forget what was measured of the echo: the path has changed."""
         self._kept.clear()
@@ -97,7 +102,7 @@ class ErleMeter:
         self._begin()
 
     def _close(self) -> None:
-        noise = self._noise or 1.0
+        noise = self.noise
         before, after = self._before / self._window, self._after / self._window
         if before < self.ECHO_OVER_NOISE * noise:
             return

@@ -39,6 +39,10 @@ SWITCH_S = 0.0005
 """How soon a thread that computes lets another one run. Python's own 5 ms, spent at each of the front end's calls into
 native code, would make it fall behind whenever the loop computes."""
 
+SPEAKER_RESTS_S = 60.0
+"""After so much silence the speaker is suspended while nobody is listened to. Not sooner: that moves reference and echo
+against each other, so echo cancellation has to find its place again, and until then nobody can interrupt."""
+
 
 @dataclass(frozen=True)
 class DeviceSettings:
@@ -374,15 +378,18 @@ class DeviceRoom(AudioIO):
             front.command(front.echo.reset)
 
     def may_rest(self, lane: Lane) -> bool:
-        """See ``audio.io.supervisor.Plumbing``: the speaker, while nobody has the appliance's attention."""
+        """See ``audio.io.supervisor.Plumbing``: the speaker, once nobody has had the appliance's attention for long."""
         front, vad = self._front, self._front_vad
         if lane.direction == "input" or front is None or vad is None:
             return False
-        return vad.resting and front.echo.at_rest and self.player.idle and not self.player.sounding
+        silent = front.echo.silent_s >= SPEAKER_RESTS_S and self.player.idle and not self.player.sounding
+        return vad.resting and silent
 
     def interrupted(self, lane: Lane) -> None:
         """See ``audio.io.supervisor.Plumbing``."""
         self._reference.restart()
+        if self._front is not None:
+            self._front.command(self._front.echo.slipped)
 
     def sounding(self) -> bool:
         """See ``audio.io.supervisor.Plumbing``."""

@@ -100,13 +100,29 @@ def test_a_device_that_works_well_again_is_full_duplex_again() -> None:
 def test_while_cancellation_learns_the_room_or_finds_its_place_again_the_microphone_rests() -> None:
     path = EchoPath("auto", WebRtcEchoCanceller())
     far = far_end(3)
-    heard = through(path, room(far), far).reshape(-1, FRAME_SAMPLES)
-    assert not heard[:99].any()
-    assert heard[110:].any()
-    path.slipped()
-    heard = through(path, room(far), far).reshape(-1, FRAME_SAMPLES)
-    assert not heard[:69].any()
-    assert heard[80:].any()
+    for delay_ms in (60, 72):
+        echo = room(far, delay_ms=delay_ms)
+        heard = through(path, echo, far).reshape(-1, FRAME_SAMPLES)
+        opened = int(heard.any(axis=1).argmax())
+        assert 49 <= opened < 130, "not before there is proof, and then at once"
+        assert power_db(power(echo[opened * FRAME_SAMPLES :])) - power_db(power(heard[opened:].ravel())) > 15
+        path.slipped()
+
+
+def test_a_user_who_speaks_all_the_time_is_heard_in_the_end_although_there_is_no_proof() -> None:
+    path = EchoPath("auto", WebRtcEchoCanceller())
+    far, near = far_end(4), room(far_end(4), gain=2.0)
+    heard = through(path, round_to_pcm(room(far).astype(float) + near), far).reshape(-1, FRAME_SAMPLES)
+    assert heard[260:].any()
+
+
+def test_with_headphones_there_is_nothing_to_learn() -> None:
+    path = EchoPath("auto", WebRtcEchoCanceller())
+    quiet = room(silence(48_000), gain=0)
+    through(path, quiet, silence(48_000))
+    far = far_end(2)
+    heard = through(path, room(far, gain=0), far).reshape(-1, FRAME_SAMPLES)
+    assert heard[110:].any(axis=1).all()
 
 
 def test_without_a_canceller_the_microphone_rests_and_health_says_why() -> None:
