@@ -2,8 +2,8 @@
 
 A canceller learns the way from the speaker to the microphone, and learns it anew when reference and echo have moved
 against each other: after a device was opened, or when a busy machine lost sound. How long that takes depends on the
-room and on what is said, so it is not waited for but watched: half a second in a row in which the echo of loud sound was
-taken away is proof (a faint one is soon gone, whatever is still to be learnt). Until then the appliance would take
+room and on what is said, so it is not waited for but watched: half a second in a row in which the echo of loud sound
+was taken away is proof (a faint one is soon gone, whatever is still to be learnt). Until then the appliance would take
 its own voice for a user's.
 """
 

@@ -14,6 +14,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import structlog
 
@@ -63,8 +64,7 @@ class Heard:
     paused: int | None
 
 
-@dataclass(frozen=True)
-class _Captured:
+class _Captured(NamedTuple):
     pcm: Pcm
     rate_hz: int
     at: float

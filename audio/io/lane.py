@@ -10,13 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 
-import numpy as np
-
 from audio.io.backend import DeviceInfo, Direction, SoundStream
 from audio.pcm import Pcm
 
 SILENCE_RETRY_CAP_S = 60.0
 """The longest time between two attempts to wake a silent source by opening it anew."""
+
+LIFE_CALLS = 10
+"""A source that has shown life is asked for more at every tenth call: a room is never digitally silent for long."""
 
 HELPED_S = 0.5
 """A source that is alive within so long after being opened anew was woken by that: a room is never digitally silent."""
@@ -118,6 +119,7 @@ class Lane:
         self._silence_retry_s = 0.0
         self._resting = False
         self._resumed = False
+        self._calls = 0
 
     @property
     def stream(self) -> SoundStream | None:
@@ -155,7 +157,8 @@ class Lane:
         self._called_at = self._live_until = self._now()
         self.was_live = True
         self.xruns += gap
-        if pcm is not None and np.any(pcm):
+        self._calls += 1
+        if pcm is not None and (self._life_at is None or self._calls % LIFE_CALLS == 0) and pcm.any():
             self._shows_life(self._called_at)
         return True
 

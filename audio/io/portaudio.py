@@ -220,7 +220,7 @@ class _OutputStream(_PortAudioStream):
         def call(data: Any, frames: int, _time: Any, status: Any) -> None:
             first.passes()
             pcm = fill(frames, bool(status.output_underflow))
-            data[:] = (pcm if channels == 1 else np.repeat(pcm, channels)).astype(np.int16).tobytes()
+            data[:] = (pcm if channels == 1 else np.repeat(pcm, channels)).tobytes()
 
         self._stream = sd.RawOutputStream(
             samplerate=rate_hz,
