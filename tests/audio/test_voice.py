@@ -413,6 +413,19 @@ async def test_muting_in_mid_sentence_drops_the_sentence() -> None:
         assert session.voice.settled
 
 
+async def test_muting_while_the_reply_stands_still_lets_it_go_on() -> None:
+    async with Session(ScriptedModel([LONG])) as session:
+        await session.say("Count.")
+        await session.until(lambda: session.of("agent_speech_started"))
+        await asyncio.sleep(1.0)
+        session.living.speak("Secret", 0.6)
+        await session.until(lambda: session.of("playback_paused"))
+        session.voice.mute()
+        await session.settle()
+        assert session.of("agent_speech_stopped")[-1].heard == LONG
+        assert not session.of("interrupted")
+
+
 async def test_manual_mode_waits_for_the_commit() -> None:
     settings = VoiceSettings(turn_mode="manual")
     async with Session(ScriptedModel(["Yes."]), settings=settings, partials=False) as session:
