@@ -7,10 +7,15 @@ import random
 from typing import Any
 
 from agents.base.errors import GloveError
+from agents.core.events import SubagentCompleted, SubagentInvoked
+from agents.core.extensions.subagents import INVOKE_SUBAGENT, SubAgentRequest
+from agents.core.glove import Glove
 from agents.core.messages import Message
 from agents.core.model import PromptRequest
+from agents.core.store import StoreAdapter
 from agents.core.tool import NoArgs, Tool
 from agents.models.scripted import Call, Fail, Hang, Reply, Say, ScriptedModel
+from agents.testing import RecordingSubscriber
 from audio.tts.scripted import ScriptedVoice
 from tests.support.session import Session
 
@@ -27,7 +32,8 @@ def make_model(rng: random.Random) -> ScriptedModel:
         if kind < 0.55:
             return [say]
         if kind < 0.85:
-            calls = [Call(rng.choice(("quick", "slow", "paying", "broken"))) for _ in range(rng.randint(1, 3))]
+            names = ("quick", "slow", "paying", "broken", INVOKE_SUBAGENT)
+            calls = [Call(rng.choice(names), {"name": "scout", "prompt": "Go."}) for _ in range(rng.randint(1, 3))]
             return [say, *calls]
         if kind < 0.95:
             return [say, Fail(GloveError("ERR_MODEL_UNREACHABLE", "No route."), rng.choice((0.0, 0.3)))]
@@ -51,6 +57,22 @@ def make_tools(rng: random.Random) -> tuple[Tool[Any], ...]:
     return tool("quick", 0.05), tool("slow", 2.0), tool("paying", 1.0, un_abortable=True), tool("broken", 0.1)
 
 
+def scouting(rng: random.Random, glove: Glove) -> list[StoreAdapter]:
+    """Let ``glove`` send out subagents that do anything, too. Returns their stores, as they come into being."""
+    stores: list[StoreAdapter] = []
+
+    async def factory(request: SubAgentRequest) -> Glove:
+        await asyncio.sleep(rng.choice((0.0, 0.1)))
+        stores.append(await request.parent_store.create_sub_agent_store("scout"))
+        scout = Glove(model=make_model(rng), store=stores[-1])
+        for tool in make_tools(rng):
+            scout.fold(tool)
+        return scout.build()
+
+    glove.define_sub_agent("scout", factory)
+    return stores
+
+
 async def conversation(seed: int, steps: int = 25) -> None:
     """Run one random conversation and check what must hold at its end.
 
@@ -59,6 +81,8 @@ async def conversation(seed: int, steps: int = 25) -> None:
     rng = random.Random(seed)
     voice = ScriptedVoice(first_audio_s=rng.choice((0.0, 0.12, 0.6)), open_s=rng.choice((0.0, 0.3)))
     session = Session(make_model(rng), tools=make_tools(rng), tts=voice)
+    ear = RecordingSubscriber()
+    scouts = scouting(rng, session.glove.add_subscriber(ear))
     async with session:
         for _ in range(steps):
             await _act(rng, session, voice)
@@ -69,7 +93,10 @@ async def conversation(seed: int, steps: int = 25) -> None:
         await session.settle(limit_s=120)
         await asyncio.sleep(2.0)
         _check(seed, session)
-        check_history(seed, await session.glove.store.get_messages())
+        for store in (session.glove.store, *scouts):
+            check_history(seed, await store.get_messages())
+        brackets = [event.type for event in ear.events if isinstance(event, SubagentInvoked | SubagentCompleted)]
+        assert brackets == ["subagent_invoked", "subagent_completed"] * (len(brackets) // 2), f"seed {seed}: {brackets}"
         words = session.heard_words()
         await asyncio.sleep(2.0)
         assert session.heard_words() == words, f"seed {seed}: sound after everything had settled"
