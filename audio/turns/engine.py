@@ -145,6 +145,7 @@ class TurnEngine:
     def forget(self) -> None:
         """Drop the utterance in progress (the microphone was muted, the caller changed)."""
         self._cancel_hold()
+        self.barge_in.misfire()  # a reply that stood still for it goes on
         self.barge_in.release()
         self._clear()
         if self._feed is not None:
