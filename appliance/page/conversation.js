@@ -66,7 +66,7 @@ export function follow(client, message) {
       emit({ type: "inbox", inbox: message.inbox });
       break;
     case "state":
-      emit(message.mode === "thinking" || message.mode === "speaking" ? { type: "request_start" } : OVER);
+      emit(message.busy ? { type: "request_start" } : OVER);
       break;
     case "slot":
     case "slot_update":

@@ -22,6 +22,7 @@ from audio.events import (
     ModeChanged,
     PlaybackPaused,
     PlaybackResumed,
+    UserAnswer,
     UserSpeechStarted,
     UserSpeechStopped,
     UserTurn,
@@ -132,7 +133,7 @@ class Follower:
             session.voice.events.on(VoiceEvent, self._voice_event),
             display.on(SlotPushed, lambda event: post(slot_message(event))),
             display.on(SlotUpdated, lambda event: post(slot_message(event))),
-            display.on(SlotResolved, lambda event: post(slot_message(event))),
+            display.on(SlotResolved, self._slot_resolved),
             lambda: agent.remove_subscriber(self._captions),
             lambda: agent.remove_subscriber(self._doings),
         ]
@@ -186,11 +187,14 @@ class Follower:
             "paused": self._room.speaker.paused,
             "muted": self._voice.is_muted,
             "attention": self._voice.attention,
+            "busy": self._voice.agent_busy() or bool(self._agent.display.pending),
         }
 
     def _voice_event(self, event: VoiceEvent) -> None:
         message = voice_message(event)
         match event:
+            case UserAnswer():
+                self.transcript.add(Line("user", event.text))
             case UserTurn():
                 self._unheard()
                 self.transcript.add(Line("user", event.text))
@@ -212,6 +216,11 @@ class Follower:
         elif message is not None:
             self._post(message)
         if isinstance(event, STATE_EVENTS):
+            self._post(self.state())
+
+    def _slot_resolved(self, event: SlotResolved) -> None:
+        self._post(slot_message(event))
+        if event.slot.blocking:
             self._post(self.state())
 
     def _tell(self, message: Message) -> None:

@@ -45,8 +45,9 @@ function userElement({ text, images = [], attachments = [] }, words) {
 }
 
 /** @type {(entry: AgentEntry, words: Words, agentName: string) => HTMLElement} */
-function agentElement({ text, heard, unheard, error, announcement }, words, agentName) {
+function agentElement({ text, heard, unheard, error, announcement, asking }, words, agentName) {
   const cut = heard === "interrupted";
+  const kind = announcement ? ` · ${words(asking ? "question" : "announcement")}` : null;
   const body = element("p", {}, text);
   if (unheard) {
     body.append(
@@ -63,7 +64,7 @@ function agentElement({ text, heard, unheard, error, announcement }, words, agen
       "data-glove-error": error ? "" : null,
       "data-glove-announcement": announcement ? "" : null,
     },
-    element("span", { class: "glove-who" }, agentName, announcement ? ` · ${words("announcement")}` : null),
+    element("span", { class: "glove-who" }, agentName, kind),
     body,
     cut && element("small", { class: "glove-mark" }, words("interrupted")),
   );

@@ -75,6 +75,7 @@ const STEPS = {
     /** @type {AgentEntry} */
     const entry = { kind: "agent_text", key: "", text: String(event.text ?? ""), announcement: true };
     if (event.reply_id) entry.reply_id = event.reply_id;
+    if (state.slots.some((slot) => slot.blocking)) entry.asking = true;
     return add(flush(state), entry);
   },
   heard,
@@ -157,12 +158,18 @@ function toolResult(state, event) {
   const id = event.call_id ?? event.id;
   const name = event.tool_name ?? event.name;
   const result = /** @type {ToolResultData} */ (event.result ?? { status: "success" });
-  const at = state.timeline.findIndex(
-    (entry) => entry.kind === "tool" && entry.status === "running" && (id ? entry.id === id : entry.name === name),
-  );
+  const at = openCall(state.timeline, id, name);
   const settled = at < 0 ? state : replace(state, at, finish(/** @type {ToolEntry} */ (state.timeline[at]), result));
   const tasks = result.status === "success" && name === "glove_update_tasks" ? result.data?.tasks : undefined;
   return Array.isArray(tasks) ? { ...settled, tasks } : settled;
+}
+
+/** A call that was taken for aborted may still be told its result. @type {(timeline: TimelineEntry[], id: string, name: string) => number} */
+function openCall(timeline, id, name) {
+  const named = (/** @type {TimelineEntry} */ entry) => entry.kind === "tool" && (id ? entry.id === id : entry.name === name);
+  const running = timeline.findIndex((entry) => named(entry) && /** @type {ToolEntry} */ (entry).status === "running");
+  if (running >= 0 || !id) return running;
+  return timeline.findLastIndex((entry) => named(entry) && /** @type {ToolEntry} */ (entry).status === "aborted");
 }
 
 /** @type {(state: TimelineState, at: number, entry: TimelineEntry) => TimelineState} */

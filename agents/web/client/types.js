@@ -56,7 +56,8 @@
  * @property {"complete" | "interrupted" | "unconfirmed"} [heard]
  * @property {string} [unheard]
  * @property {boolean} [error]
- * @property {boolean} [announcement]
+ * @property {boolean} [announcement] spoken, but written by no model
+ * @property {boolean} [asking] an announcement that reads a question aloud
  */
 
 /**

@@ -23,7 +23,7 @@ export function shown(value, besides = FRAME) {
   const sentences = SENTENCES.filter((name) => typeof fields[name] === "string" && fields[name]);
   const lists = Object.keys(fields).filter((name) => Array.isArray(fields[name]) && !besides.has(name));
   const told = new Set([...sentences, ...lists, ...besides]);
-  const rest = Object.entries(fields).filter(([name]) => !told.has(name));
+  const rest = Object.entries(fields).filter(([name, field]) => !told.has(name) && field !== "" && field !== null);
   return [
     ...sentences.map((name) => element("p", {}, String(fields[name]))),
     ...lists.flatMap((name) => shown(fields[name])),

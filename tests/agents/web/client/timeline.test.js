@@ -82,6 +82,11 @@ test("aborting keeps what was said and marks the tools that run", () => {
   assert.equal(state.busy, false);
 });
 
+test("a result that comes after the end still settles its call", () => {
+  const state = play(use("a", "x"), { type: "request_end", outcome: "aborted" }, result("a", "x", "late"));
+  assert.deepEqual([tools(state).a.status, tools(state).a.output], ["success", "late"]);
+});
+
 test("a fault is an entry of its own, after what was said", () => {
   const state = play(delta("Well"), { type: "request_end", outcome: "error", message: "no network" });
   assert.deepEqual(state.timeline.map((entry) => entry.text), ["Well", "Error: no network"]);
@@ -192,6 +197,11 @@ test("announcements stand apart from replies", () => {
     ["Half a", undefined],
     ["Your tea is ready.", true],
   ]);
+});
+
+test("a question that is read aloud is told apart from an announcement", () => {
+  const asking = { ...initialState(), slots: [{ id: "s", renderer: "x", input: {}, blocking: true }] };
+  assert.equal(reduce(asking, { type: "announcement", text: "Which?" }).timeline[0].asking, true);
 });
 
 test("events nobody knows change nothing at all", () => {
