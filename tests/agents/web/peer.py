@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import uvicorn
 from starlette.types import ASGIApp
 
 Event = dict[str, Any]
@@ -101,3 +102,18 @@ async def ask(app: ASGIApp, method: str, path: str, body: Any = None, **options:
     async with call(app, method, path, body, **options) as made:
         answer = await made.json()
         return made.status, answer
+
+
+@asynccontextmanager
+async def served(app: ASGIApp) -> AsyncIterator[str]:
+    """``app`` on a real socket of this machine; its address."""
+    config = uvicorn.Config(app, port=0, lifespan="off", log_config=None, timeout_graceful_shutdown=2)
+    server = uvicorn.Server(config)
+    running = asyncio.create_task(server._serve())
+    while not server.started:
+        await asyncio.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        await running

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import httpx
 import pytest
 from pydantic import BaseModel
 from starlette.applications import Starlette
@@ -22,7 +24,7 @@ from agents.web import routes
 from agents.web.access import Access, new_token
 from agents.web.agent_routes import AgentSessions, agent_sessions
 from agents.web.routes import web_routes
-from tests.agents.web.peer import ask, call
+from tests.agents.web.peer import ask, call, served
 
 TOKEN = new_token()
 CHAT = "/api/sessions/s-1/chat"
@@ -393,6 +395,34 @@ async def test_closing_the_server_ends_streams_and_turns() -> None:
     status, answer = await house.ask("GET", EVENTS)
     assert (status, answer["code"]) == (503, "ERR_SESSIONS_FULL")
     assert len(asyncio.all_tasks()) == 1
+
+
+@pytest.mark.realtime
+async def test_two_browsers_on_real_sockets_and_one_that_closes_its_tab() -> None:
+    house = House([Say("Grüße. 世界 "), Hang()], "Still here.")
+    bearer = {"authorization": f"Bearer {TOKEN}"}
+    async with served(house.app) as url, httpx.AsyncClient(base_url=url, headers=bearer, timeout=20) as browser:
+        async with browser.stream("GET", EVENTS) as followed:
+            lines = followed.aiter_lines()
+            assert (await _next_event(lines))["type"] == "attached"
+            async with browser.stream("POST", CHAT, json={"message": "hi"}) as asked:
+                mine = asked.aiter_lines()
+                while (event := await _next_event(mine))["type"] != "text_delta":
+                    pass
+                assert event["text"] == "Grüße. 世界 "
+            while (event := await _next_event(lines))["type"] != "done":
+                pass
+            assert event["aborted"] is True
+        answer = await browser.post(CHAT, json={"message": "and now?"})
+        assert '"text":"Still here."' in answer.text
+        await house.sessions.close()
+
+
+async def _next_event(lines: Any) -> dict[str, Any]:
+    async for line in lines:
+        if line.startswith("data: "):
+            return json.loads(line.removeprefix("data: "))
+    raise AssertionError("the stream ended")
 
 
 async def test_the_server_of_the_docstring_answers() -> None:

@@ -130,23 +130,38 @@ async def test_silence_is_bridged_by_a_comment_every_fifteen_seconds() -> None:
     assert comments == 3 and clock.now() - began == pytest.approx(50.0)
 
 
-async def test_who_leaves_stops_the_model() -> None:
-    class Watched(ScriptedModel):
-        stopped_after_s: float | None = None
+class Watched(ScriptedModel):
+    """Knows when its call was stopped."""
 
-        async def prompt(self, request: Any, notify: Any, abort: Any) -> Any:
-            began = clock.now()
-            abort.on_abort(lambda: setattr(self, "stopped_after_s", clock.now() - began))
-            return await super().prompt(request, notify, abort)
+    stopped_after_s: float | None = None
 
-    for script in ([Hang()], [Say("One moment. "), Hang()]):
-        model = Watched([script])
-        async with call(proxy(model), "POST", "/", HELLO) as made:
-            await asyncio.sleep(3.0)
-            made.leave()
-            await made.task
+    async def prompt(self, request: Any, notify: Any, abort: Any) -> Any:
+        began = clock.now()
+        abort.on_abort(lambda: setattr(self, "stopped_after_s", clock.now() - began))
+        return await super().prompt(request, notify, abort)
+
+
+@pytest.mark.parametrize("script", [[Hang()], [Say("One moment. "), Hang()]])
+async def test_who_leaves_stops_the_model(script: list[Any]) -> None:
+    model = Watched([script])
+    async with call(proxy(model), "POST", "/", HELLO) as made:
+        await asyncio.sleep(3.0)
+        made.leave()
+        await made.task
+    assert model.stopped_after_s == pytest.approx(3.0)
+    assert len(asyncio.all_tasks()) == 1
+
+
+async def test_who_leaves_with_words_still_to_be_sent_stops_the_model_too() -> None:
+    model = Watched([[Say("word " * 10), Hang()]])
+    async with call(proxy(model), "POST", "/", HELLO) as made:
+        await made.piece()
+        made.flowing.clear()
+        await asyncio.sleep(3.0)
+        made.leave()
+        await made.task
         assert model.stopped_after_s == pytest.approx(3.0)
-        assert len(asyncio.all_tasks()) == 1
+    assert len(asyncio.all_tasks()) == 1
 
 
 async def test_a_reader_who_takes_nothing_holds_the_model_back_and_is_dropped() -> None:

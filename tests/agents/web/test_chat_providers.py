@@ -15,7 +15,7 @@ from agents.web.access import Access, new_token
 from agents.web.chat_handler import ChatHandler, create_chat_handler
 from agents.web.routes import web_routes
 from tests.agents.models import fake_anthropic, fake_openai
-from tests.agents.web.test_remote_store import served
+from tests.agents.web.peer import served
 
 pytestmark = pytest.mark.realtime
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import itertools
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import pytest
-import uvicorn
 from starlette.applications import Starlette
 
 from agents.base.errors import GloveError
@@ -24,7 +20,7 @@ from agents.web.access import Access, new_token
 from agents.web.remote_store import RemoteStore, StoreActions, create_remote_store
 from agents.web.routes import web_routes
 from agents.web.store_client import http_actions
-from tests.agents.web.peer import ask, call
+from tests.agents.web.peer import ask, call, served
 
 TOKEN = new_token()
 
@@ -32,20 +28,6 @@ TOKEN = new_token()
 def stores(kept: dict[str, StoreAdapter] | None = None) -> Starlette:
     kept = {} if kept is None else kept
     return Starlette(routes=web_routes(Access(TOKEN).allows, store=lambda sid: kept.setdefault(sid, MemoryStore(sid))))
-
-
-@contextlib.asynccontextmanager
-async def served(app: Starlette) -> AsyncIterator[str]:
-    config = uvicorn.Config(app, port=0, lifespan="off", log_config=None, timeout_graceful_shutdown=2)
-    server = uvicorn.Server(config)
-    running = asyncio.create_task(server._serve())
-    while not server.started:
-        await asyncio.sleep(0.01)
-    try:
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        await running
 
 
 @pytest.mark.realtime
