@@ -30,12 +30,20 @@ class AnnouncingHost(Protocol):
         """Whether nothing is being heard, thought or said."""
         ...
 
+    def awaits_answer(self) -> bool:
+        """Whether the user was asked something and has not answered; what is urgent may be said meanwhile."""
+        ...
+
     def expects_speech(self) -> bool:
         """Whether the user is speaking or was just invited to."""
         ...
 
     def user_speaks(self) -> bool:
         """Whether an utterance is in progress."""
+        ...
+
+    def agent_busy(self) -> bool:
+        """Whether a reply is being prepared or spoken."""
         ...
 
     def interrupt(self) -> None:
@@ -95,6 +103,8 @@ class Moments:
     async def _urgent(self) -> None:
         since = clock.now()
         while self._host.is_active and not self._host.settled:
+            if self._host.awaits_answer() and not self._host.agent_busy() and not self._host.user_speaks():
+                return
             if self._host.user_speaks():
                 since = clock.now()
             elif clock.now() - since >= URGENT_WAIT_S:

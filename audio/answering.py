@@ -187,7 +187,7 @@ class Answering:
         await self._speak_out(reply)
         if self._posed is posed:
             self._posed = None
-        return part.heard if reply.void else True
+        return part.heard
 
     @property
     def question_heard(self) -> bool:
@@ -227,8 +227,7 @@ class Answering:
         if reply is None:
             return
         reports, heard, played = reply.heard(), reply.heard_text(), reply.played
-        if self._posed is not None and self._posed[0] is reply:
-            self._posed[1].heard = reply.reached(self._posed[1])
+        self._note_posed(reply)
         self._io.player.next_generation()
         reply.void = True
         self._reply = self._committed = None
@@ -240,6 +239,11 @@ class Answering:
         self._sounding = False
         self._scope.spawn(self._tidy(reply, reports), "tidy")
         self._host.reply_ended()
+
+    def _note_posed(self, reply: Reply) -> None:
+        """``reply`` is over: note whether the question in it was heard."""
+        if self._posed is not None and self._posed[0] is reply:
+            self._posed[1].heard = reply.reached(self._posed[1])
 
     def _clear_floor(self) -> None:
         """What is being said ends. A turn that waits for the answer to a question goes on waiting."""
@@ -342,6 +346,7 @@ class Answering:
         if reply.fault is not None:
             self._report_fault(reply.fault)
         heard, reports = reply.heard_text(), reply.heard()
+        self._note_posed(reply)
         if self._sounding:
             self._host.emit(AgentSpeechStopped(self._io.time_s, heard))
         self._sounding = False

@@ -60,6 +60,14 @@ class UserTurn(VoiceEvent):
 
 
 @dataclass(frozen=True)
+class UserAnswer(UserTurn):
+    """Words of the user that answer a question of the display stack; the turn that asked it goes on."""
+
+    type: ClassVar[str] = "user_answer"
+    slot_id: str = ""
+
+
+@dataclass(frozen=True)
 class ToolUsed(VoiceEvent):
     """The agent calls a tool."""
 

@@ -35,6 +35,10 @@ class ListeningHost(Protocol):
         """Whether a reply is being prepared or spoken."""
         ...
 
+    def awaits_answer(self) -> bool:
+        """Whether the user was asked something and has not answered."""
+        ...
+
     def agent_sounds(self) -> bool:
         """Whether a reply or an announcement can be heard."""
         ...
@@ -94,7 +98,10 @@ class Listening:
         detector = None
         if attending is not None and settings.turn_mode == "vad":
             self._attention = AttentionMachine(
-                attending.settings, lambda: self.user_speaks or host.agent_busy(), self._moved, self._stalled
+                attending.settings,
+                lambda: self.user_speaks or host.agent_busy() or host.awaits_answer(),
+                self._moved,
+                self._stalled,
             )
             detector = attending.detector if attending.settings.mode == "wake" else None
         if detector is not None:
@@ -208,6 +215,11 @@ class Listening:
         self._called = False
         if self._attention is not None and spoken:
             self._attention.turn()
+
+    def asked(self) -> None:
+        """The user is being asked something and needs no wake word to answer."""
+        if self._attention is not None:
+            self._attention.ask()
 
     def utterance_over(self) -> None:
         """What was heard is no turn."""

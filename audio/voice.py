@@ -7,6 +7,7 @@ the turn engine, the agent's side by ``answering``; this module joins the two an
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from agents.base import clock
@@ -14,11 +15,13 @@ from agents.base.emitter import Emitter
 from agents.base.errors import GloveVoiceError
 from audio.announcing import Moments
 from audio.answering import Answering, EventTurn, SpokenAgent
+from audio.asking import Asking
 from audio.events import (
     Discarded,
     ModeChanged,
     PlaybackPaused,
     PlaybackResumed,
+    UserAnswer,
     UserPartial,
     UserSpeechStarted,
     UserSpeechStopped,
@@ -93,6 +96,7 @@ class GloveVoice:
         self._transcriber: Transcriber | None = None
         self._answering: Answering | None = None
         self._listening: Listening | None = None
+        self._asking: Asking | None = None
         self._moments = Moments(self)
         self._carried, self._carried_at = "", 0.0
         self._language = self.settings.reply_language
@@ -127,13 +131,18 @@ class GloveVoice:
     @property
     def activity(self) -> float:
         """Time (``agents.base.clock.now``) of the last turn of the user or reply; now, while there is a reply."""
-        return clock.now() if self.agent_busy() else self._active_at
+        return clock.now() if self.agent_busy() or self.awaits_answer() else self._active_at
 
     @property
     def settled(self) -> bool:
         """Whether nothing is being heard, thought or said (files end then)."""
-        heard = not self.user_speaks()
+        heard = not self.user_speaks() and not self.awaits_answer()
         return heard and (self._answering is None or self._answering.settled)
+
+    @property
+    def listens_for_answer(self) -> bool:
+        """Whether a question was asked aloud and it is the user's turn to answer it."""
+        return self._asking is not None and self._asking.listens
 
     async def start(self) -> None:
         """Open recogniser and room and listen. A failure leaves nothing behind and may be retried.
@@ -161,6 +170,14 @@ class GloveVoice:
             await self._dismantle()
             raise
         self._move(Mode.LISTENING)
+        self._asking = asking = Asking(
+            self._answering,
+            self._listening,
+            self._agent.display,
+            language=lambda: self._language,
+            discarded=self.discarded,
+        )
+        self._engine.expects = asking.expects
 
     async def stop(self) -> None:
         """End the session; idempotent. What was being said is cut, and reported as heard."""
@@ -170,8 +187,12 @@ class GloveVoice:
         self._move(Mode.IDLE)
 
     async def _dismantle(self) -> None:
+        if self._asking is not None:
+            self._asking.detach()
         if self._answering is not None:
             await self._answering.close()
+        if self._asking is not None:
+            await self._asking.close()
         await self._io.close()
         self._io.player.on_started = self._io.player.on_drained = None
         self._io.pause_owner = None
@@ -181,7 +202,7 @@ class GloveVoice:
             self._listening.close()
         if self._transcriber is not None:
             await self._transcriber.close()
-        self._engine = self._transcriber = self._answering = self._listening = None
+        self._engine = self._transcriber = self._answering = self._listening = self._asking = None
         self._carried = ""
 
     def mute(self) -> None:
@@ -242,21 +263,24 @@ class GloveVoice:
             raise RuntimeError("not started")
         await self._moments.narrate(self._answering, self._listening, text, self._language)
 
-    async def announce(self, text: str, *, urgent: bool = False) -> None:
+    async def announce(self, text: str, *, urgent: bool = False, wanted: Callable[[], bool] = lambda: True) -> None:
         """Speak ``text`` at the next moment when it disturbs nobody; returns when it was heard or cut.
 
         Args:
             text: what to say.
             urgent: an alert: it does not wait for a follow-up window to end, nor more than ten seconds for a reply, and
                 while it sounds and for some seconds after, stop words are turns although nobody said the wake phrase.
+            wanted: asked when the moment has come; what nobody wants any more is not said.
 
         Raises:
             GloveError: the voice failed.
         """
         async with self._moments.turn:
             await self._moments.come(urgent=urgent)
-            if self._answering is not None:
+            if self._answering is not None and wanted():
                 self._urgent = urgent
+                if urgent and self._asking is not None:
+                    self._asking.rang()
                 await self._answering.say(text, self._language)
 
     async def speak_up(self, turn: EventTurn) -> None:
@@ -282,6 +306,10 @@ class GloveVoice:
         """Whether the user was just invited to speak."""
         return self._listening is not None and self._listening.invited
 
+    def awaits_answer(self) -> bool:
+        """Whether the user is being asked something and has not answered."""
+        return self._asking is not None and self._asking.open
+
     def agent_busy(self) -> bool:
         """Whether a reply is being prepared or spoken."""
         return self._answering is not None and self._answering.busy
@@ -297,7 +325,18 @@ class GloveVoice:
         self.emit(PlaybackResumed(self._io.time_s))
 
     def cut_agent(self) -> None:
-        """Second step of an interruption. If nothing was heard or done yet, the next turn continues this one."""
+        """Second step of an interruption. If nothing was heard or done yet, the next turn continues this one.
+
+        While a question is open it is only a change of speakers: what is said next is for the question to judge.
+        """
+        asking, answering = self._asking, self._answering
+        if asking is not None and answering is not None and asking.open:
+            asking.interrupted()
+            answering.give_floor()
+            return
+        if asking is not None and asking.lingers:
+            self.resume_agent()
+            return
         if self._answering is not None:
             self._carried, self._carried_at = self._answering.unheard, clock.now()
         self.interrupt()
@@ -306,6 +345,8 @@ class GloveVoice:
         """The user speaks."""
         self.emit(UserSpeechStarted(self._io.time_s))
         self._agent.notify_user_activity()
+        if self._asking is not None:
+            self._asking.speech()
         if self._listening is not None:
             self._listening.speech()
 
@@ -325,6 +366,8 @@ class GloveVoice:
 
     def discarded(self, reason: str) -> None:
         """Something was heard that is no turn."""
+        if self._asking is not None:
+            self._asking.utterance_over()
         self.emit(Discarded(self._io.time_s, reason))
         if self._listening is not None:
             self._listening.utterance_over()
@@ -348,6 +391,8 @@ class GloveVoice:
             return
         if self._listening is not None:
             self._listening.turn(spoken=committed.reason != "typed")
+        if self._answers(committed):
+            return
         self.interrupt()
         carried = self._carried if clock.now() - self._carried_at < CARRY_S else ""
         whole = replace(committed, text=f"{carried} {committed.text}".strip())
@@ -356,6 +401,19 @@ class GloveVoice:
         self._active_at = clock.now()
         self.emit(UserTurn(self._io.time_s, whole.text, whole.language))
         self._answering.answer(whole)
+
+    def _answers(self, committed: Committed) -> bool:
+        """Whether the words are for a question that was asked; then the turn that asked it goes on."""
+        asking = self._asking
+        slot_id = "" if asking is None else asking.slot_id
+        if asking is None or not asking.take(committed):
+            return False
+        self._active_at = clock.now()
+        if self._engine is not None and self._engine.barge_in.paused:
+            self._engine.barge_in.misfire()
+        if slot_id:
+            self.emit(UserAnswer(self._io.time_s, committed.text, committed.language, slot_id))
+        return True
 
     def agent_sounds(self) -> bool:
         """Whether a reply or an announcement can be heard."""

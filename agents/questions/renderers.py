@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
+import structlog
+
 from agents.core.display import DisplayManager, Slot
 from agents.questions.choices import Option
 from agents.questions.contract import SPOKEN, Dialogue, SpokenForm
@@ -23,6 +25,8 @@ from agents.web.tools.arguments import (
     TextArgs,
 )
 
+log = structlog.get_logger(__name__)
+
 _MOST_DETAILS = 3
 _LONGEST_DETAIL = 60
 _TEXT_KEYS = ("question", "prompt", "message", "title", "text", "description")
@@ -38,8 +42,10 @@ def dialogue_for(display: DisplayManager, slot: Slot) -> Dialogue:
     if form is not None:
         try:
             return form(slot.input)
-        except ValueError:
-            return _anything(slot.input, slot.renderer)
+        except ValueError as fault:
+            log.info("a question is asked without its form", renderer=slot.renderer, reason=str(fault))
+        except Exception:
+            log.exception("the spoken form of a question failed", renderer=slot.renderer)
     return _anything(slot.input, slot.renderer)
 
 

@@ -115,9 +115,12 @@ class BargeIn:
         else:
             self._suspected = said[0]
 
-    def ended(self, text: str, language: str) -> bool:
-        """The speech over the agent is over and means ``text``. Returns whether it takes (or had taken) the floor."""
-        takes = has_words(text) and not is_backchannel(text, language)
+    def ended(self, text: str, language: str, *, expected: bool = False) -> bool:
+        """The speech over the agent is over and means ``text``. Returns whether it takes (or had taken) the floor.
+
+        ``expected``: it is the answer to a question, so that a nod is more than a nod.
+        """
+        takes = expected or (has_words(text) and not is_backchannel(text, language))
         if self.paused:
             self._decide(Verdict.CUT if takes else Verdict.RESUME)
         return takes

@@ -45,6 +45,7 @@ class TurnEngine:
         takes_floor: which texts may become a turn; None: all. While it is set, speech does not pause the agent, and a
             text that it accepts cuts the agent at once.
         trim: takes off a transcript what is not meant for the agent (a wake phrase).
+        expects: whether a text in a language is an answer that is waited for; it is a turn even if it is only a nod.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class TurnEngine:
         self._detector = detector or RuleDetector()
         self.takes_floor: Callable[[str], bool] | None = None
         self.trim: Callable[[str], str] = str.strip
+        self.expects: Callable[[str, str], bool] = lambda text, language: False
         self._feed = VadFeed(vad, self._on_stalled) if vad else None
         self._gate = SpeechGate(preroll_ms=self.settings.preroll_ms) if vad else None
         self._scope = Scope("turns")
@@ -288,18 +290,19 @@ class TurnEngine:
 
     def _unwanted(self, whole: Transcript, trimmed: Transcript) -> str:
         """Why the utterance is no turn; empty if it is one."""
-        if not self._floor_taken(whole):
+        expected = self.expects(trimmed.text, trimmed.language)
+        if not self._floor_taken(whole, expected=expected):
             return "backchannel" if has_words(whole.text) else "no_words"
-        if not has_words(trimmed.text):
+        if not expected and not has_words(trimmed.text):
             return "wake_word"
         if self.takes_floor is not None and not self.takes_floor(trimmed.text):
             return "not_addressed"
         return ""
 
-    def _floor_taken(self, transcript: Transcript) -> bool:
+    def _floor_taken(self, transcript: Transcript, *, expected: bool) -> bool:
         if self._over_agent:
-            return self.barge_in.ended(transcript.text, transcript.language)
-        return has_words(transcript.text)
+            return self.barge_in.ended(transcript.text, transcript.language, expected=expected)
+        return expected or has_words(transcript.text)
 
     def _commit(self, sequence: int, committed: Committed) -> None:
         if sequence == self._sequence:

@@ -10,10 +10,11 @@ FOLLOW_UP    everything                             speech, or nothing within ``
 SOUNDING     stop words, the wake phrase            it has been said, and ``alert_s`` after an alert
 ===========  =====================================  ====================================================
 
-ENGAGED begins with speech and ends when the answer has been *heard*: the follow-up window opens when playout has
-finished, never while the appliance is still about to speak. SOUNDING is an appliance that says something unasked (an
-alert, an announcement, the answer to a typed line) while nobody has its attention. A noise that turns out to be no turn
-gives back what was left of the window, so that noise cannot keep a window open.
+ENGAGED begins with speech, or with a question of the appliance, and ends when the answer has been *heard*: the
+follow-up window opens when playout has finished, never while the appliance is still about to speak. SOUNDING is an
+appliance that says something unasked (an alert, an announcement, the answer to a typed line) while nobody has its
+attention. A noise that turns out to be no turn gives back what was left of the window, so that noise cannot keep a
+window open.
 """
 
 from __future__ import annotations
@@ -158,6 +159,12 @@ class AttentionMachine:
         self._urgent = False
         if self.state is not Attention.ENGAGED:
             self._engage()
+
+    def ask(self) -> None:
+        """The appliance asks something: the answer needs no wake phrase, and what follows it opens a window."""
+        if self.state is not Attention.ENGAGED:
+            self._engage()
+        self._answered = True
 
     def reply(self, *, urgent: bool = False) -> None:
         """The appliance begins to say something, or to think about it."""

@@ -13,6 +13,6 @@ suggest_options  on        ``value`` of an option or a list of them, if the slot
 show_info_card   no        none
 ===============  ========  ======================================================================
 
-Null is a refusal. The slots' inputs are the arguments in ``arguments``. An answer of another shape is asked for again, with ``error`` in
-the slot's input. ``agents.questions`` asks the same questions aloud.
+Null is a refusal. The slots' inputs are the arguments in ``arguments``. An answer of another shape is asked for again,
+with ``error`` in the slot's input. ``agents.questions`` asks the same questions aloud.
 """

@@ -65,7 +65,7 @@ def open_blanks(value: Any, fields: list[FieldArgs]) -> Any:
 def _type_of(each: FieldArgs) -> Any:
     match each.type:
         case "number":
-            return float
+            return int | float
         case "email":
             return _Email
         case "date":
