@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Protocol
 
 import structlog
@@ -26,8 +27,8 @@ class Announcer(Protocol):
 
     events: Emitter
 
-    async def announce(self, text: str, *, urgent: bool = False) -> None:
-        """Speak ``text`` as soon as nobody is busy; what is urgent does not wait for long."""
+    async def announce(self, text: str, *, urgent: bool = False, wanted: Callable[[], bool] = ...) -> None:
+        """Speak ``text`` as soon as nobody is busy, if it is ``wanted`` then; what is urgent does not wait for long."""
         ...
 
 
@@ -72,13 +73,15 @@ class Alerts:
             self._due.clear()
             while ringing := self._timers.ringing():
                 for timer in ringing:
-                    if timer in self._timers.ringing():  # not silenced while another one rang
-                        await self._ring(timer)
+                    await self._ring(timer)
                 await asyncio.sleep(REPEAT_S)
 
     async def _ring(self, timer: TimerDue) -> None:
         try:
-            await self._voice.announce(alert_text(timer, self._language), urgent=True)
+            # It may be silenced while another one rings, or while the user who silences it is being answered.
+            await self._voice.announce(
+                alert_text(timer, self._language), urgent=True, wanted=lambda: timer in self._timers.ringing()
+            )
         except GloveError as fault:
             log.error("a timer could not be announced", code=fault.code, error=fault.message)
 

@@ -106,14 +106,14 @@ class Rooms:
         """The session to speak in: the one last used that can be heard, or None."""
         return next((entry.session for entry in reversed(self._living) if can_be_heard(entry.session)), None)
 
-    async def announce(self, text: str, *, urgent: bool = False) -> None:
-        """Speak ``text`` in the current room, as soon as there is one and nobody is busy.
+    async def announce(self, text: str, *, urgent: bool = False, wanted: Callable[[], bool] = lambda: True) -> None:
+        """Speak ``text`` in the current room, as soon as there is one and nobody is busy, if it is still ``wanted``.
 
         Raises:
             GloveError: the voice failed.
         """
         session = await self._somewhere()
-        await session.voice.announce(text, urgent=urgent)
+        await session.voice.announce(text, urgent=urgent, wanted=wanted)
 
     def notify(self, text: str, *, urgent: bool = False) -> bool:
         """Have ``text`` spoken at a polite moment (``urgent``: very soon), and kept in that conversation.

@@ -155,6 +155,7 @@ class TimerBook:
 
         Raises:
             InputError: ``ERR_TIMER`` when there is no such timer or it would run longer than a week.
+            GloveError: it could not be stored; then it runs as before.
         """
         entry = self._entries.get(timer_id)
         if entry is None:
@@ -165,10 +166,17 @@ class TimerBook:
         row = replace(
             entry.row, due=wall() + timedelta(seconds=remaining_s), seconds=max(0.0, entry.row.seconds + by_s)
         )
-        await self._book.save_timer(row)
-        self._entries[timer_id] = _entry(row, remaining_s)
+        # In memory first: while it is being stored it may ring, be cancelled or be changed once more.
+        changed = self._entries[timer_id] = _entry(row, remaining_s)
         self._changed.set()
-        return _running(self._entries[timer_id])
+        try:
+            await self._book.save_timer(row)
+        except GloveError:
+            if self._entries.get(timer_id) is changed:
+                self._entries[timer_id] = entry
+                self._changed.set()
+            raise
+        return _running(changed)
 
     async def cancel(self, timer_id: str) -> bool:
         """Drop a timer that has not rung. False if there is none with that id."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
@@ -16,15 +17,19 @@ from audio.events import UserTurn
 
 
 class Voice:
-    """Takes a second to say anything, and remembers it."""
+    """Takes a second to say anything, and remembers it; before that it waits until nobody is busy."""
 
     def __init__(self) -> None:
         self.events = Emitter()
         self.said: list[str] = []
         self.fails = 0
+        self.busy_s = 0.0
 
-    async def announce(self, text: str, *, urgent: bool = False) -> None:
+    async def announce(self, text: str, *, urgent: bool = False, wanted: Callable[[], bool] = lambda: True) -> None:
         assert urgent
+        await asyncio.sleep(self.busy_s)
+        if not wanted():
+            return
         await asyncio.sleep(1)
         if self.fails:
             self.fails -= 1
@@ -64,6 +69,19 @@ async def test_what_was_silenced_while_another_one_rang_is_not_said() -> None:
     await asyncio.sleep(10.5)
     timers.dismiss()  # "stop", during the first of the two
     await asyncio.sleep(5)
+    assert voice.said == ["Your tea timer is ringing."]
+    await alerts.close()
+    await timers.close()
+
+
+async def test_what_was_silenced_by_the_turn_that_it_waited_for_is_not_said() -> None:
+    voice, timers, alerts = await started()
+    await timers.set_timer(10, "tea")
+    await asyncio.sleep(10.5)
+    voice.busy_s = 3.0  # "stop" is being heard and answered
+    await asyncio.sleep(REPEAT_S + 2)
+    timers.dismiss()
+    await asyncio.sleep(10)
     assert voice.said == ["Your tea timer is ringing."]
     await alerts.close()
     await timers.close()

@@ -22,8 +22,8 @@ BERLIN = ZoneInfo("Europe/Berlin")
 class Desk:
     """The tools and what they keep; ``say`` does what a turn without a model does."""
 
-    def __init__(self) -> None:
-        self.book = EverydayBook()
+    def __init__(self, book: EverydayBook | None = None) -> None:
+        self.book = book or EverydayBook()
         self.timers = TimerBook(self.book)
         self.replies: list[str] = []
         self.tools: dict[str, Tool[Any]] = {

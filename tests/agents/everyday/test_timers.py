@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from agents.base.clock import VirtualLoop, now, run_virtual, wall
-from agents.base.errors import InputError
-from agents.everyday.book import EverydayBook
+from agents.base.errors import GloveError, InputError
+from agents.everyday.book import EverydayBook, TimerRow
 from agents.everyday.timer_tools import SetAlarmArgs, next_due
 from agents.everyday.timers import TimerBook, TimerDismissed, TimerDue
 from agents.models.matcher import SentenceMatcher
@@ -158,6 +158,63 @@ async def test_absurd_lengths_are_refused(seconds: float) -> None:
         await TimerBook(EverydayBook()).set_timer(seconds)
 
 
+class SlowBook(EverydayBook):
+    """Takes five seconds to store a timer for the second time, and may fail then."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.saved = 0
+        self.full = False
+
+    async def save_timer(self, row: TimerRow) -> None:
+        self.saved += 1
+        if self.saved > 1:
+            await asyncio.sleep(5)
+            if self.full:
+                raise GloveError("ERR_STORE", "The disk is full.")
+        await super().save_timer(row)
+
+
+@pytest.mark.parametrize("cancelled", [True, False])
+async def test_a_timer_that_rings_or_is_cancelled_while_its_change_is_stored_does_not_come_back(
+    cancelled: bool,
+) -> None:
+    timers = TimerBook(SlowBook())
+    heard = _listen(timers)
+    await timers.start()
+    timer = await timers.set_timer(60)
+    change = asyncio.create_task(timers.change(timer.id, -58))
+    await asyncio.sleep(0.1)
+    if cancelled:
+        await timers.cancel(timer.id)
+    await change
+    assert not timers.running()
+    await asyncio.sleep(100)
+    assert len(heard) == (0 if cancelled else 1)
+    await timers.close()
+
+
+async def test_two_changes_at_once_both_count() -> None:
+    timers = TimerBook(SlowBook())
+    await timers.start()
+    timer = await timers.set_timer(60)
+    await asyncio.gather(timers.change(timer.id, 60), timers.change(timer.id, 60))
+    assert timers.running()[0].remaining_s == pytest.approx(175, abs=0.1)
+    await timers.close()
+
+
+async def test_a_change_that_cannot_be_stored_changes_nothing() -> None:
+    book = SlowBook()
+    timers = TimerBook(book)
+    await timers.start()
+    timer = await timers.set_timer(60)
+    book.full = True
+    with pytest.raises(GloveError):
+        await timers.change(timer.id, 600)
+    assert timers.running()[0].remaining_s == pytest.approx(55, abs=0.1)
+    await timers.close()
+
+
 async def test_a_full_disk_does_not_stop_what_runs(tmp_path: Path) -> None:
     book = EverydayBook(tmp_path / "book.db")
     timers = TimerBook(book)
@@ -170,6 +227,21 @@ async def test_a_full_disk_does_not_stop_what_runs(tmp_path: Path) -> None:
     await asyncio.sleep(31)
     assert len(heard) == 1
     await timers.close()
+
+
+def test_a_full_disk_is_said_politely_and_no_timer_is_promised(matcher: SentenceMatcher) -> None:
+    class FullBook(EverydayBook):
+        async def save_timer(self, row: TimerRow) -> None:
+            raise GloveError("ERR_STORE", "database or disk is full")
+
+    async def talk() -> None:
+        desk = Desk(book=FullBook())
+        await desk.timers.start()
+        assert await desk.say(matcher, "Set a timer for ten minutes.") == "I can't store or read that right now."
+        assert not desk.timers.running()
+        await desk.timers.close()
+
+    run_virtual(talk(), wall_start=NOON)
 
 
 def test_a_conversation_about_timers(matcher: SentenceMatcher) -> None:
