@@ -42,9 +42,9 @@ class BadRequest(GloveError):
 def fault_event(fault: GloveError) -> Event:
     """``code``, ``message`` and ``remedy`` of ``fault``.
 
-    What the operator could do about a wrong configuration tells of the machine and is not passed on.
+    What the operator could do about a wrong configuration or a full disk tells of the machine and is not passed on.
     """
-    remedy = None if isinstance(fault, ConfigError) else fault.remedy
+    remedy = None if isinstance(fault, ConfigError) or fault.code.startswith("ERR_STORE") else fault.remedy
     return {"code": fault.code, "message": fault.message, **({"remedy": remedy} if remedy else {})}
 
 

@@ -370,6 +370,20 @@ async def test_whose_session_it_is_can_be_asked() -> None:
     assert (status, answer["code"]) == (500, "ERR_INTERNAL"), "authorisation that breaks refuses"
 
 
+async def test_a_session_that_cannot_be_opened_is_a_status_and_tells_nothing_of_the_machine() -> None:
+    def broken(_: str) -> Glove:
+        raise GloveError("ERR_STORE_UNWRITABLE", "chat.db cannot be written.", "Run: chown glove /srv/chat.db")
+
+    app = Starlette(routes=web_routes(Access(TOKEN).allows, agent=broken))
+    for method, path, body in [
+        ("POST", CHAT, {"message": "hi"}),
+        ("GET", EVENTS, None),
+        ("GET", "/api/sessions/s-1", None),
+    ]:
+        status, answer = await ask(app, method, path, body, token=TOKEN)
+        assert (status, answer) == (500, {"code": "ERR_STORE_UNWRITABLE", "error": "chat.db cannot be written."})
+
+
 async def test_a_session_is_made_up_for_one_who_has_none() -> None:
     house = House()
     status, made = await house.ask("POST", "/api/sessions", {})
