@@ -1,4 +1,4 @@
-"""One daemon per user: the runtime folder, the lock in it, and the socket beside the lock."""
+"""One daemon per user and per store: the runtime folder with lock and socket, and the lock beside the store."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+import structlog
+
 from agents.base.errors import GloveError
+
+log = structlog.get_logger(__name__)
 
 LOCK = "glove.pid"
 SOCKET = "control.sock"
@@ -56,8 +60,45 @@ def ready_folder(folder: Path) -> Path:
     return folder
 
 
+class Held(Exception):
+    """Somebody else holds a lock. ``pid``: which process, as far as it says."""
+
+    def __init__(self, path: Path, pid: int | None) -> None:
+        super().__init__(f"{path} is held by process {pid}")
+        self.pid = pid
+
+
+class Lock:
+    """A file that one process holds while it lives; the kernel drops it with the process, however that ends.
+
+    Args:
+        path: the file, which is made if need be and stays: removing it would race with the next holder.
+
+    Raises:
+        Held: another process, or another ``Lock`` of this one, holds it.
+        OSError: the file cannot be made.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._fd: int | None = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            pid = _written(self._fd)
+            self.release()
+            raise Held(path, pid) from None
+        os.ftruncate(self._fd, 0)
+        os.pwrite(self._fd, f"{os.getpid()}\n".encode(), 0)
+
+    def release(self) -> None:
+        """Let another process have it; idempotent."""
+        if self._fd is not None:
+            fd, self._fd = self._fd, None
+            os.close(fd)
+
+
 class Instance:
-    """The lock that one daemon holds while it lives; the kernel drops it with the process, however that ends.
+    """The lock that one daemon holds while it lives.
 
     Args:
         folder: the runtime folder.
@@ -68,20 +109,15 @@ class Instance:
 
     def __init__(self, folder: Path) -> None:
         self.folder = ready_folder(folder)
-        self._fd: int | None = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as fault:
-            pid = os.pread(self._fd, 32, 0).decode("ascii", "replace").strip()
-            self.release()
+            self._lock = Lock(self.folder / LOCK)
+        except Held as held:
             raise GloveError(
                 "ERR_ALREADY_RUNNING",
-                f"The appliance runs already{f' as process {pid}' if pid else ''}.",
-                f"Stop it first{f': kill {pid}' if pid else ''}.",
-                fault,
-            ) from fault
-        os.ftruncate(self._fd, 0)
-        os.pwrite(self._fd, f"{os.getpid()}\n".encode(), 0)
+                f"The appliance runs already{f' as process {held.pid}' if held.pid else ''}.",
+                f"Stop it first{f': kill {held.pid}' if held.pid else ''}.",
+                held,
+            ) from held
 
     @property
     def socket(self) -> Path:
@@ -89,10 +125,32 @@ class Instance:
         return self.folder / SOCKET
 
     def release(self) -> None:
-        """Let another daemon start; idempotent. The file stays, since removing it would race with the next one."""
-        if self._fd is not None:
-            fd, self._fd = self._fd, None
-            os.close(fd)
+        """Let another daemon start; idempotent."""
+        self._lock.release()
+
+
+def lock_store(store: Path) -> Lock | None:
+    """Keep other daemons, of whatever user and runtime folder, from ringing the same timers; None where no file can be
+    made beside the store, which is then told by the store itself.
+
+    Raises:
+        GloveError: ``ERR_STORE_IN_USE``.
+    """
+    path = store.with_name(f"{store.name}.lock")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return Lock(path)
+    except Held as held:
+        who = f"process {held.pid}" if held.pid else "another process"
+        raise GloveError(
+            "ERR_STORE_IN_USE",
+            f"The store {store} is in use by another appliance ({who}).",
+            "Stop that one, or give this one a store of its own with store.path.",
+            held,
+        ) from held
+    except OSError as fault:
+        log.warning("the store cannot be locked", path=str(path), error=fault.strerror or str(fault))
+        return None
 
 
 def running_pid(folder: Path) -> int | None:
@@ -104,8 +162,12 @@ def running_pid(folder: Path) -> int | None:
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        text = os.pread(fd, 32, 0).decode("ascii", "replace").strip()
-        return int(text) if text.isdigit() else None
+        return _written(fd)
     finally:
         os.close(fd)
     return None
+
+
+def _written(fd: int) -> int | None:
+    text = os.pread(fd, 32, 0).decode("ascii", "replace").strip()
+    return int(text) if text.isdigit() else None

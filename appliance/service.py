@@ -10,7 +10,8 @@ from agents.base.errors import GloveError
 from appliance import exits
 from appliance.config import GloveConfig
 from appliance.daemon import Daemon, Feature, stop_on_signals
-from appliance.instance import Instance, runtime_folder
+from appliance.instance import Instance, lock_store, runtime_folder
+from appliance.mind import store_path
 from appliance.stalls import StallWatch
 from appliance.version import installed_version
 
@@ -19,13 +20,17 @@ def serve(config: GloveConfig) -> int:
     """Run the daemon until it is stopped. Returns the exit code.
 
     Raises:
-        GloveError: ``ERR_ALREADY_RUNNING``, or a part that is needed for anything at all is missing.
+        GloveError: ``ERR_ALREADY_RUNNING``, ``ERR_STORE_IN_USE``, or what is needed for anything at all is missing.
     """
     instance, stalls = Instance(runtime_folder()), StallWatch()
+    store, path = None, store_path(config)
     try:
+        store = lock_store(path) if path is not None else None
         with asyncio.Runner(loop_factory=stalls.make_loop) as runner:
             runner.run(_serve(config, instance, stalls))
     finally:
+        if store is not None:
+            store.release()
         instance.release()
     # A recogniser that is still busy in its thread has nobody left to answer: nothing waits for it.
     sys.stdout.flush()

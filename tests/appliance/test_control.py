@@ -14,8 +14,10 @@ import pytest
 
 from agents.base.errors import GloveError, InputError
 from appliance.control import LONGEST_LINE, MOST_CALLERS, ControlServer, ask
-from appliance.instance import Instance, ready_folder, running_pid, runtime_folder
+from appliance.instance import Instance, lock_store, ready_folder, running_pid, runtime_folder
+from appliance.service import serve
 from tests.appliance.conftest import Ended
+from tests.appliance.house import simulated
 
 Glove = Callable[..., Ended]
 
@@ -118,6 +120,26 @@ def test_the_second_daemon_names_the_first(folder: Path) -> None:
     first.release()
     assert running_pid(folder) is None
     Instance(folder).release()
+
+
+def test_two_daemons_do_not_share_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = tmp_path / "data" / "glove.db"
+    held = lock_store(store)
+    assert held is not None
+    monkeypatch.setenv("RUNTIME_DIRECTORY", str(tmp_path / "other"))
+    with pytest.raises(GloveError, match=f"process {os.getpid()}") as refused:
+        serve(simulated(store))
+    assert refused.value.code == "ERR_STORE_IN_USE" and "store.path" in str(refused.value.remedy)
+    assert running_pid(tmp_path / "other") is None, "nothing is left behind"
+    held.release()
+    again = lock_store(store)
+    assert again is not None
+    again.release()
+
+
+def test_a_store_that_cannot_be_locked_is_left_to_tell_so_itself(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("a file where a folder should be")
+    assert lock_store(tmp_path / "data" / "glove.db") is None
 
 
 def test_a_runtime_folder_that_others_may_write_to_is_refused(tmp_path: Path) -> None:
