@@ -73,7 +73,7 @@ async def _converse(options: TalkOptions, session: Session, room: PumpRoom, *, p
     voice = session.voice
     for line in options.say:
         voice.say_to_agent(line)
-        await _until(lambda: voice.settled, room)
+        await _until(lambda: voice.settled or voice.listens_for_answer, room)
     if pushed:
         voice.unmute()
     room.input_open = True

@@ -38,6 +38,7 @@ INSTRUCTIONS = (
     "to three short sentences of plain speech: no lists, no headings, no symbols, no web addresses. Answer in the "
     "language of the last question. The question was recognised from speech and may contain a wrong word; take the "
     "likeliest meaning, and ask back only if there is none. Use a tool whenever one fits, and say what came of it. "
+    "What you ask with a tool is read aloud, so do not ask it in your own words as well. "
     "Say so when you do not know something."
 )
 
@@ -192,7 +193,7 @@ def build_mind(config: GloveConfig, credentials: Credentials | None = None, *, l
     timer_book = book if lasting_timers else EverydayBook(None)
     timers = TimerBook(timer_book)
     # A simulated provider stands for a model alone: a tool that answered first would spoil the measurement.
-    tools = () if provider == "simulated" else tuple(everyday_tools(book, timers))
+    tools = () if provider == "simulated" else (*everyday_tools(book, timers), *_asking_tools(provider))
     instructions = config.model.system_prompt or INSTRUCTIONS
     return Mind(
         model,
@@ -205,6 +206,13 @@ def build_mind(config: GloveConfig, credentials: Credentials | None = None, *, l
         calls_tools=provider not in WITHOUT_TOOLS,
         skills=_skills(config),
     )
+
+
+def _asking_tools(provider: str) -> list[Tool[Any]]:
+    """Tools with which a language model asks the user something; without one nothing would call them."""
+    from agents.web.tools.ready_made import ready_made_tools
+
+    return [] if provider in ("none", "smollm") else ready_made_tools()
 
 
 def build_model(config: GloveConfig, provider: str, credentials: Credentials | None = None) -> ModelAdapter:

@@ -132,14 +132,16 @@ class Executor:
             return failed(self._registry.unknown(call.tool_name))
         call.tool = tool
         try:
-            verdict = await self._permissions.check(tool, call.raw_input(), context.display, context.abort)
+            verdict = await self._permissions.check(
+                tool, call.raw_input(), context.display, context.abort, context.language
+            )
         except Aborted:
             raise
         except Exception as fault:
             log.exception("permission check failed", tool=tool.name)
             return failed(f"Permission to run {tool.name} could not be established: {text_of(fault)}")
         if not verdict.allowed:
-            return failed(verdict.reason)
+            return failed(verdict.reason).model_copy(update={"speech": verdict.speech})
         try:
             call.arguments()
         except ValidationError as invalid:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import structlog
@@ -22,13 +22,28 @@ ANSWER_LIMIT_S = 30.0
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer to one question of permission; ``reason`` is for the model when the answer is no."""
+    """The answer to one question of permission.
+
+    When it is no, ``reason`` is for a model, and ``speech`` for the user where no model phrases the answer.
+    """
 
     allowed: bool
     reason: str = ""
+    speech: str | None = None
 
 
 ALLOWED = Verdict(True)
+
+_SAID = ""
+"""Whoever closes a question unanswered has told the user so; nothing is left to say."""
+
+_LEFT_ALONE = {
+    "en": "All right, I will leave it.",
+    "de": "Gut, ich lasse es.",
+    "fr": "D'accord, je laisse cela.",
+    "es": "De acuerdo, lo dejo.",
+    "ja": "わかりました、やめておきます。",
+}
 
 
 class Permissions:
@@ -42,8 +57,20 @@ class Permissions:
         self._store = store
         self._answer_limit_s = answer_limit_s
 
-    async def check(self, tool: Tool[Any], raw_input: Any, display: DisplayManager, abort: AbortToken) -> Verdict:
-        """Decide about one call. Raises ``Aborted`` when the turn is aborted while the question is open."""
+    async def check(
+        self, tool: Tool[Any], raw_input: Any, display: DisplayManager, abort: AbortToken, language: str = "en"
+    ) -> Verdict:
+        """Decide about one call. ``language``: what the user is spoken to in, if the answer is no.
+
+        Raises ``Aborted`` when the turn is aborted while the question is open.
+        """
+        verdict = await self._decide(tool, raw_input, display, abort)
+        if verdict.allowed or verdict.speech is not None:
+            return verdict
+        speech = _LEFT_ALONE.get(language.split("-")[0].lower(), _LEFT_ALONE["en"])
+        return replace(verdict, speech=speech)
+
+    async def _decide(self, tool: Tool[Any], raw_input: Any, display: DisplayManager, abort: AbortToken) -> Verdict:
         gate = tool.requires_permission
         required = gate(raw_input) if callable(gate) else gate
         if not required or "permissions" not in self._store.supports:
@@ -64,10 +91,10 @@ class Permissions:
             return Verdict(False, f"The question for permission to run {tool.name} was withdrawn.")
         except Unanswered:
             log.info("permission not answered", tool=tool.name, limit_s=self._answer_limit_s)
-            return Verdict(False, f"Nobody answered the question for permission to run {tool.name}.")
+            return Verdict(False, f"Nobody answered the question for permission to run {tool.name}.", _SAID)
         except QuestionClosed as closed:
             log.info("permission question closed", tool=tool.name, error=closed.code)
-            return Verdict(False, f"The question for permission to run {tool.name} was refused. {closed}")
+            return Verdict(False, f"The question for permission to run {tool.name} was refused. {closed}", _SAID)
         except GloveError as refusal:
             log.info("permission question refused", tool=tool.name, error=refusal.code)
             return Verdict(False, f"The question for permission to run {tool.name} was refused.")
