@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import uuid
 from collections.abc import Callable
@@ -11,12 +10,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import PydanticSerializationError
 
 from agents.base import clock
 from agents.base.errors import GloveError
 from agents.core.messages import Heard, InboxItem, Message, PermissionStatus, Task, TokenUsage
 from agents.core.store import StoreAdapter, resolution
+from agents.stores.json_form import as_json, changed
 from agents.stores.memory import MemoryStore
 from agents.stores.permission_key import input_key
 from agents.stores.sqlite_file import SqliteFile
@@ -54,6 +53,7 @@ class SqliteStore(StoreAdapter):
     def __init__(self, path: str | Path, session_id: str | None = None, *, max_bytes: int | None = None) -> None:
         self.identifier = session_id or f"glove_{uuid.uuid4().hex}"
         self._file = SqliteFile(path, CONVERSATIONS, max_bytes)
+        self._owns_file = True
         self._parent: SqliteStore | None = None
         self._children: dict[str, SqliteStore] = {}
 
@@ -101,7 +101,7 @@ class SqliteStore(StoreAdapter):
             message = self._parsed(Message, body)
             message.text, message.heard = text, heard
             connection.execute(
-                "UPDATE messages SET heard = ?, body = ? WHERE position = ?", (heard, _json(message), position)
+                "UPDATE messages SET heard = ?, body = ? WHERE position = ?", (heard, as_json(message), position)
             )
             return True
 
@@ -148,7 +148,7 @@ class SqliteStore(StoreAdapter):
 
     async def add_tasks(self, tasks: list[Task]) -> None:
         """See ``StoreAdapter``."""
-        rows = [(self.identifier, task.id, index, _json(task)) for index, task in enumerate(tasks)]
+        rows = [(self.identifier, task.id, index, as_json(task)) for index, task in enumerate(tasks)]
 
         def work(connection: sqlite3.Connection) -> None:
             connection.execute("DELETE FROM tasks WHERE session_id = ?", (self.identifier,))
@@ -163,8 +163,8 @@ class SqliteStore(StoreAdapter):
             key = (self.identifier, task_id)
             row = connection.execute("SELECT body FROM tasks WHERE session_id = ? AND id = ?", key).fetchone()
             if row is not None:
-                task = _changed(self._parsed(Task, row[0]), changes)
-                connection.execute("UPDATE tasks SET body = ? WHERE session_id = ? AND id = ?", (_json(task), *key))
+                task = changed(self._parsed(Task, row[0]), changes)
+                connection.execute("UPDATE tasks SET body = ? WHERE session_id = ? AND id = ?", (as_json(task), *key))
 
         await self._write(work)
 
@@ -207,7 +207,7 @@ class SqliteStore(StoreAdapter):
 
     async def add_inbox_item(self, item: InboxItem) -> None:
         """See ``StoreAdapter``."""
-        row = (self.identifier, item.id, item.status, _json(item))
+        row = (self.identifier, item.id, item.status, as_json(item))
 
         def work(connection: sqlite3.Connection) -> None:
             connection.execute(
@@ -234,10 +234,10 @@ class SqliteStore(StoreAdapter):
             row = connection.execute("SELECT status, body FROM inbox WHERE session_id = ? AND id = ?", key).fetchone()
             if row is None or only not in (None, row[0]):
                 return False
-            item = _changed(self._parsed(InboxItem, row[1]), changes)
+            item = changed(self._parsed(InboxItem, row[1]), changes)
             connection.execute(
                 "UPDATE inbox SET status = ?, body = ? WHERE session_id = ? AND id = ?",
-                (item.status, _json(item), *key),
+                (item.status, as_json(item), *key),
             )
             return True
 
@@ -257,13 +257,22 @@ class SqliteStore(StoreAdapter):
 
     async def close(self) -> None:
         """See ``StoreAdapter``."""
-        # A subagent's store lives in its parent's file and goes with it.
-        if self._parent is None:
+        if self._owns_file:
             await self._file.close()
 
+    def beside(self, session_id: str | None = None) -> SqliteStore:
+        """Another conversation of the same file, over the same connection, for programs that hold many.
+
+        It ends when this store is closed; closing it alone does nothing.
+        """
+        other = SqliteStore.__new__(SqliteStore)
+        other.identifier, other._file = session_id or f"glove_{uuid.uuid4().hex}", self._file
+        other._owns_file, other._parent, other._children = False, None, {}
+        return other
+
     def _child(self, session_id: str) -> SqliteStore:
-        child = SqliteStore.__new__(SqliteStore)
-        child.identifier, child._file, child._parent, child._children = session_id, self._file, self, {}
+        child = self.beside(session_id)
+        child._parent = self
         return child
 
     async def _messages(self, query: str) -> list[Message]:
@@ -308,7 +317,7 @@ class SqliteStore(StoreAdapter):
             message.framework_context,
             message.heard,
             message.created_at,
-            _json(message),
+            as_json(message),
         )
 
     def _parsed(self, shape: type[M], body: str) -> M:
@@ -362,16 +371,3 @@ async def resolve_inbox_item(path: str | Path, item_id: str, response: str) -> b
         finally:
             await store.close()
     return False
-
-
-def _json(shape: BaseModel) -> str:
-    try:
-        return shape.model_dump_json(exclude_none=True)
-    except PydanticSerializationError:
-        # Half a surrogate pair, as some models send: no reason to lose the message around it.
-        text = json.dumps(shape.model_dump(exclude_none=True), ensure_ascii=False, default=str)
-        return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _changed(shape: M, changes: dict[str, Any]) -> M:
-    return type(shape).model_validate({**shape.model_dump(), **changes})

@@ -77,6 +77,27 @@ async def test_sessions_share_a_file_without_seeing_each_other(tmp_path: Path) -
     await garage.close()
 
 
+async def test_many_conversations_of_one_program_share_a_connection(tmp_path: Path) -> None:
+    count = 0
+    first = SqliteStore(tmp_path / "talk.db", "first")
+
+    async def make() -> SqliteStore:
+        nonlocal count
+        count += 1
+        return first.beside(f"session {count}")
+
+    assert len(await check_store(make)) == 12
+    await first.append_messages(said("still open"))
+    assert await texts_of(first) == ["still open"]
+    assert {talk.parent for talk in await list_conversations(tmp_path / "talk.db")} <= {None, f"session {count}"} | {
+        f"session {count}__helper"
+    }
+    await first.close()
+    with pytest.raises(GloveError) as closed:
+        await (await make()).get_messages()
+    assert closed.value.code == "ERR_STORE_CLOSED"
+
+
 async def test_an_item_is_answered_from_another_process(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "talk.db", "kitchen")
     await store.add_inbox_item(InboxItem(id="i1", tag="order", request="pizza or pasta?"))
