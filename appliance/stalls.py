@@ -18,6 +18,7 @@ from typing import Any
 import structlog
 
 from agents.base.clock import perf_counter
+from audio.io.priority import name_this_thread
 
 log = structlog.get_logger(__name__)
 
@@ -109,6 +110,7 @@ class StallWatch:
         self._stop.set()
 
     def _run(self, selector: WatchedSelector) -> None:
+        name_this_thread("stall-watch")
         reported = None
         while not self._stop.wait(LOOK_S):
             since = selector.busy_since

@@ -96,10 +96,15 @@ class VirtualRoom:
         self._recorders, self._process = [], None
         self._pulse.close()
 
+    @property
+    def pid(self) -> int:
+        """The daemon's process."""
+        assert self._process is not None
+        return self._process.pid
+
     def cost(self) -> tuple[float, float]:
         """Seconds of processor time that the daemon has used, and its largest resident size in MB."""
-        assert self._process is not None
-        folder = Path("/proc") / str(self._process.pid)
+        folder = Path("/proc") / str(self.pid)
         fields = (folder / "stat").read_text().rpartition(")")[2].split()
         peak = next(line for line in (folder / "status").read_text().splitlines() if line.startswith("VmHWM"))
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"), int(peak.split()[1]) / 1000

@@ -212,7 +212,7 @@ class FrontEnd:
 
     def run(self, stopped: threading.Event) -> None:
         """Step whenever there is work, until ``stopped``."""
-        prefer_this_thread()
+        prefer_this_thread("front-end")
         while not stopped.is_set():
             self.has_work.wait(REST_WAIT_S if self._batch == REST_BATCH else WAIT_S)
             self.has_work.clear()

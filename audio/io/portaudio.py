@@ -178,7 +178,7 @@ class _InputStream(_PortAudioStream):
     ) -> None:
         self.rate_hz = rate_hz
 
-        first = _First()
+        first = _First("microphone")
 
         def call(data: Any, _frames: int, _time: Any, status: Any) -> None:
             first.passes()
@@ -215,7 +215,7 @@ class _OutputStream(_PortAudioStream):
         self.rate_hz = rate_hz
         fill = on_output if rate_hz == wanted_hz else _Converted(on_output, wanted_hz, rate_hz).fill
 
-        first = _First()
+        first = _First("speaker")
 
         def call(data: Any, frames: int, _time: Any, status: Any) -> None:
             first.passes()
@@ -236,15 +236,16 @@ class _OutputStream(_PortAudioStream):
 
 
 class _First:
-    """Gives the thread of a stream its priority at its first call."""
+    """Gives the thread of a stream, a new one after each resumption, its name and priority at its first call."""
 
-    def __init__(self) -> None:
-        self._due = True
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._thread = 0
 
     def passes(self) -> None:
-        if self._due:
-            self._due = False
-            prefer_this_thread()
+        if self._thread != threading.get_ident():
+            self._thread = threading.get_ident()
+            prefer_this_thread(self._name)
 
 
 class _Converted:
