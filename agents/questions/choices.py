@@ -44,10 +44,10 @@ class Option:
 
 def chosen(text: str, options: Sequence[Option], language: str) -> Option | None:
     """The option that ``text`` means, or None if none or more than one may be meant."""
-    said = " ".join(spoken_words(text, language))
+    said = _comparable(text, language)
     if not said or not options:
         return None
-    labels = [" ".join(spoken_words(option.label, language)) or option.label.lower() for option in options]
+    labels = [_comparable(option.label, language) or option.label.lower() for option in options]
     exact = [option for option, label in zip(options, labels, strict=True) if label == said]
     if len(exact) == 1:
         return exact[0]
@@ -63,6 +63,11 @@ def chosen(text: str, options: Sequence[Option], language: str) -> Option | None
         inside = all(option.label.lower() in longest.label.lower() for option in held)
         return longest if inside else None
     return _partly(said, options, labels) or _alike(said, options, labels)
+
+
+def _comparable(text: str, language: str) -> str:
+    """The words of ``text`` with numbers as digits."""
+    return " ".join(_digits(" ".join(spoken_words(text, language)), language))
 
 
 def _declines(text: str, labels: Sequence[str], language: str) -> bool:

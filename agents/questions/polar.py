@@ -170,9 +170,9 @@ def phrases_of(language: str) -> Phrases:
 
 
 def polarity(text: str, language: str) -> Polarity | None:
-    """Whether ``text`` says yes or no; None if neither or both."""
+    """Whether ``text`` says yes or no; None if neither or both, or if it refuses the question itself."""
     said = spoken_words(text, language)
-    if not said or len(said) > _LONGEST or (_asks(text) and len(said) > _EDGE):
+    if not said or len(said) > _LONGEST or is_stop(text, language) or (_asks(text) and len(said) > _EDGE):
         return None
     found: set[Polarity] = set()
     position = 0
