@@ -212,7 +212,7 @@ def _asking_tools(provider: str) -> list[Tool[Any]]:
     """Tools with which a language model asks the user something; without one nothing would call them."""
     from agents.web.tools.ready_made import ready_made_tools
 
-    return [] if provider in ("none", "smollm") else ready_made_tools()
+    return [] if provider in WITHOUT_TOOLS else ready_made_tools()
 
 
 def build_model(config: GloveConfig, provider: str, credentials: Credentials | None = None) -> ModelAdapter:
