@@ -26,7 +26,8 @@ NO = {
 }
 NEITHER = {
     "en": "Yes, but not now.|No, yes, I mean.|What is a good name for a cat?|Bananas are yellow.|"
-    "Is that okay for the cat?||...|I'm not sure.|the weather in paris is fine for a walk in the park today and maybe tomorrow",
+    "Is that okay for the cat?||...|I'm not sure.|"
+    "the weather in paris is fine for a walk in the park today and maybe tomorrow",
     "de": "Ja nein.|Wie spät ist es?|Was ist ein guter Name für eine Katze?|Bananen sind gelb.",
     "fr": "Quelle heure est-il ?|Oui et non.",
     "es": "¿Qué hora es?|Sí y no.",
