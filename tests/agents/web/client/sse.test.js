@@ -17,7 +17,7 @@ const all = async (response) => {
   for await (const value of sseValues(response)) values.push(value);
   return values;
 };
-const WIRE = 'data: {"text":"Grüße 👋"}\n\n: heartbeat\n\nevent: x\ndata: {"n":\ndata: 2}\r\n\r\ndata:{"last":true}';
+const WIRE = 'data: {"text":"Grüße 👋"}\n\n: heartbeat\n\nevent: x\ndata: {"n":\r\ndata: 2}\r\n\r\ndata:{"last":true}';
 const VALUES = [{ text: "Grüße 👋" }, { n: 2 }, { last: true }];
 
 test("events are the same wherever the bytes are cut, multi-byte characters and line ends included", async () => {
