@@ -68,8 +68,9 @@ def bedrock_fault(error: Exception, sdk: Any, account: Account) -> ModelFault | 
         return ModelFault("ERR_MODEL_REQUEST", account.clean(f"The model call failed: {error}"))
     if type(error).__module__.startswith("aiohttp") or isinstance(error, OSError | EOFError):
         return unreachable(f"The connection to the model broke: {type(error).__name__}.")
-    if isinstance(error, ValueError) or type(error).__module__.startswith("botocore"):
-        # Its parsers' exceptions have no common base.
+    strange = isinstance(error, AttributeError | TypeError | LookupError | ValueError)
+    if strange or type(error).__module__.startswith("botocore"):
+        # Its parsers' exceptions have no common base, and a page instead of JSON makes them stumble.
         return unreachable("The model's server sent something that could not be read.")
     return None
 

@@ -29,7 +29,7 @@ from agents.core.messages import ContentPart, Message, ModelResult, Source, Tool
 from agents.core.model import ConnectedModel, ModelAdapter, PromptRequest, ToolSpec
 from agents.models.scripted import Call, Fail, Hang, Say, Step
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 """Longest wait for an adapter, in seconds."""
 
 LONG_BEGUN_S = 0.5
