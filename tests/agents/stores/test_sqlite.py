@@ -13,7 +13,7 @@ import pytest
 
 from agents.base.errors import GloveError
 from agents.core.messages import InboxItem, Message
-from agents.core.store_conformance import check_store
+from agents.core.store_conformance import CHECKS, check_store
 from agents.stores.sqlite import SqliteStore, list_conversations, resolve_inbox_item
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -49,7 +49,7 @@ async def test_does_what_every_store_must(tmp_path: Path) -> None:
         count += 1
         return SqliteStore(tmp_path / "talk.db", f"session {count}")
 
-    assert len(await check_store(make)) == 13
+    assert len(await check_store(make)) == len(CHECKS)
 
 
 async def test_a_conversation_is_there_again_after_a_restart(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ async def test_many_conversations_of_one_program_share_a_connection(tmp_path: Pa
         count += 1
         return first.beside(f"session {count}")
 
-    assert len(await check_store(make)) == 12
+    assert len(await check_store(make)) == len(CHECKS)
     await first.append_messages(said("still open"))
     assert await texts_of(first) == ["still open"]
     assert {talk.parent for talk in await list_conversations(tmp_path / "talk.db")} <= {None, f"session {count}"} | {
