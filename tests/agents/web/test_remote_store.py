@@ -72,6 +72,23 @@ async def test_an_agent_with_only_two_actions_keeps_its_messages_there_and_the_r
     assert len(await again.get_messages()) == 4 and "amend" not in again.supports
 
 
+async def test_what_actions_hand_out_is_not_changed_by_the_agent() -> None:
+    live = [Message(sender="user", text="as it was")]
+
+    async def get_messages(_: str) -> list[Message]:
+        return live
+
+    async def append_messages(_: str, messages: list[Message]) -> None:
+        live.extend(messages)
+
+    store = create_remote_store("s", StoreActions(get_messages, append_messages))
+    given = Message(sender="agent", text="given")
+    await store.append_messages([given])
+    given.text = "changed"
+    (await store.get_messages())[0].text = "changed"
+    assert [message.text for message in live] == ["as it was", "given"]
+
+
 async def test_a_wired_action_wins_over_memory() -> None:
     asked: list[tuple[Any, ...]] = []
 

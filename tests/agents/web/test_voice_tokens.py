@@ -77,7 +77,7 @@ async def test_the_key_is_exchanged_as_the_service_wants_it(
         (Service(500, KEY), "ERR_TOKEN_REFUSED"),
         (Service(200, "<html>"), "ERR_TOKEN_REFUSED"),
         (Service(200, ["short"]), "ERR_TOKEN_REFUSED"),
-        (Service(200, {"access_token": ""}), "ERR_TOKEN_REFUSED"),
+        (Service(200, {"access_token": "", "asked_with": KEY}), "ERR_TOKEN_REFUSED"),
         (Service(200, {"access_token": 5}), "ERR_TOKEN_REFUSED"),
         (Service(fault=httpx.ConnectTimeout(KEY)), "ERR_TOKEN_UNREACHABLE"),
     ],
