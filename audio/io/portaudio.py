@@ -22,6 +22,7 @@ import structlog
 from agents.base.errors import GloveVoiceError
 from audio.io.backend import DeviceInfo, Direction, OnEnded, OnInput, OnOutput, SoundBackend, SoundStream
 from audio.io.priority import prefer_this_thread
+from audio.io.pulse import Origin, Source, SourceWatch
 from audio.pcm import FRAME_MS, Pcm
 from audio.resample import StreamResampler
 
@@ -163,7 +164,7 @@ class _PortAudioStream(SoundStream):
 
 
 class _InputStream(_PortAudioStream):
-    """Microphone, 10 ms at a time."""
+    """Microphone, 10 ms at a time. It has ended when the sound server takes the sound from somewhere else."""
 
     def __init__(
         self,
@@ -177,6 +178,8 @@ class _InputStream(_PortAudioStream):
         _wanted_hz: int,
     ) -> None:
         self.rate_hz = rate_hz
+        self._moved = False
+        self._origin = Origin(sd.query_devices(index)["name"])
 
         first = _First("microphone")
 
@@ -196,6 +199,25 @@ class _InputStream(_PortAudioStream):
             finished_callback=self._told_end(on_ended),
         )
         self._start()
+
+        def recorded(source: Source) -> None:
+            if not self._moved and not self._origin.allows(source):
+                self._moved = True
+                log.warning("the sound server took the microphone from elsewhere", source=source.name)
+                on_ended()
+
+        self._watch = SourceWatch(recorded) if any(socket.exists() for socket in _pulse_sockets()) else None
+        if self._watch is not None:
+            self._watch.start()
+
+    @property
+    def active(self) -> bool:
+        return not self._moved and super().active
+
+    def close(self) -> None:
+        if self._watch is not None:
+            self._watch.close()
+        super().close()
 
 
 class _OutputStream(_PortAudioStream):

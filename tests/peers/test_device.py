@@ -211,6 +211,32 @@ async def test_case_a3_an_unplugged_microphone_is_heard_again_when_it_is_plugged
         assert room.failed is None
 
 
+@pytest.mark.parametrize("wanted", ["vmic", "default"])
+async def test_case_a3_the_speaker_is_not_taken_for_the_microphone_that_was_unplugged(
+    pulse: Pulse, wanted: str
+) -> None:
+    """The server moves the recording to the speaker's monitor without telling the sound library."""
+    async with listening(DeviceSettings(input=wanted, output="vspk", echo="off")) as (room, listener):
+        await asyncio.sleep(1.0)
+        pulse.unplug()
+        try:
+            assert await until(lambda: room.health.state == "degraded") < 2
+            listener.events.clear()
+            speech = resample(spoken(3.0), CAPTURE_RATE_HZ, RATE_HZ)
+            room.player.enqueue(speech, RATE_HZ, room.player.generation)
+            await until(lambda: room.player.idle)
+            assert listener.events == [] and not listener.hears()
+            assert room.health.state == "degraded"
+        finally:
+            pulse.plug_in()
+        begun = clock.now()
+        while not (listener.hears() and room.health.state == "ok"):
+            pulse.say(noise(0.5), RATE_HZ)
+            await asyncio.sleep(0.5)
+            assert clock.now() - begun < 20
+        assert room.failed is None
+
+
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 async def test_case_a4_the_death_of_the_sound_server_is_survived(pulse: Pulse, how: signal.Signals) -> None:
     async with listening() as (room, listener):
