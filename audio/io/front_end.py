@@ -206,9 +206,11 @@ class FrontEnd:
 
     def _next_batch(self) -> int:
         """How many frames of the microphone shall be processed together."""
-        if not self.echo.at_rest or self._speech_open:
+        if not self.echo.at_rest:
             return 1
-        return REST_BATCH if self._resting else CALM_BATCH
+        if self._resting:
+            return REST_BATCH
+        return 1 if self._speech_open else CALM_BATCH
 
     def run(self, stopped: threading.Event) -> None:
         """Step whenever there is work, until ``stopped``."""
