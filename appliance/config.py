@@ -16,7 +16,15 @@ Ms = Annotated[int, Field(ge=0, le=600_000)]
 
 WeightsSource = Literal["cache", "hub", "wheel"]
 
+HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$")]
+"""A name or an IPv4 address, without a port."""
+
 _LANGUAGE_TAG = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+
+
+def _listed(value: object) -> object:
+    """A list that may be written as one string, with commas."""
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
 class Section(BaseModel):
@@ -157,6 +165,14 @@ class PageConfig(Section):
     enabled: bool = Field(default=True, description="Whether glove run serves it.")
     host: str = Field(default="127.0.0.1", min_length=1, description="Address to listen on; loopback unless changed.")
     port: int = Field(default=8765, ge=1, le=65_535, description="Port to listen on.")
+    hosts: Annotated[tuple[HostName, ...], NoDecode] = Field(
+        default=(), description="Names under which it may be reached besides host and localhost, such as glove.local."
+    )
+
+    @field_validator("hosts", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return _listed(value)
 
 
 class WebConfig(Section):
@@ -204,7 +220,7 @@ class WeightsConfig(Section):
     @field_validator("sources", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
-        return [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+        return _listed(value)
 
 
 class SimulatedConfig(Section):

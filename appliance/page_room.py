@@ -37,7 +37,7 @@ async def run_page(daemon: Daemon) -> None:
     # One token for the whole process: a server that had to be started again keeps its callers.
     token = daemon.secrets.setdefault(PAGE, Secret(new_token()))
     chat = ChatHandler(lambda: daemon.parts.mind.model) if daemon.config.web.chat else None
-    app = make_app(open_session, token.reveal(), hosts=[page.host], chat=chat)
+    app = make_app(open_session, token.reveal(), hosts=[page.host, *page.hosts], chat=chat)
     try:
         server = await serve(app, page.host, page.port)
     except ConfigError as fault:

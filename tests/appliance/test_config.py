@@ -190,6 +190,13 @@ def test_the_nearest_key(key: str, expected: str | None) -> None:
     assert nearest(key, list(known_keys())) == expected
 
 
+@pytest.mark.parametrize("wrong", ["glove.local:8765", "http://glove.local", "a b", "-", ""])
+def test_a_name_of_the_page_is_a_plain_name(wrong: str) -> None:
+    assert GloveConfig(page={"hosts": "glove.local, 192.168.1.7"}).page.hosts == ("glove.local", "192.168.1.7")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="hosts"):
+        GloveConfig(page={"hosts": [wrong]})  # type: ignore[arg-type]
+
+
 def test_every_key_is_documented_with_its_default() -> None:
     page = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
     values = GloveConfig().model_dump(mode="json")

@@ -44,6 +44,16 @@ async def test_only_who_knows_the_token_may_come_in(tmp_path: Path) -> None:
 
 
 @pytest.mark.realtime
+async def test_it_is_reached_under_the_names_that_were_agreed_on_and_no_other(tmp_path: Path) -> None:
+    config = simulated(page={"port": free_port(), "hosts": ["glove.local"]})
+    async with house(tmp_path, config, {PAGE: run_page}) as home:
+        address = (await served(home)).partition("/#token=")[0]
+        async with httpx.AsyncClient(trust_env=False) as browser:
+            assert (await browser.get(f"{address}/", headers={"Host": "glove.local:8765"})).status_code == 200
+            assert (await browser.get(f"{address}/", headers={"Host": "other.local"})).status_code in (400, 403)
+
+
+@pytest.mark.realtime
 async def test_a_port_in_use_costs_the_page_and_nothing_else(tmp_path: Path) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
