@@ -304,10 +304,10 @@ asyncio.run(main())
     assert out.split() == [b"ERR_STORE_FULL", b"True"], err.decode()
 
 
-def fill(path: Path, count: int, summary_at: int) -> None:
-    """Add ``count`` messages to the conversation ``talk`` of an existing file, one of them a summary."""
+def fill(path: Path, count: int, summary_at: int, session: str = "talk") -> None:
+    """Add ``count`` messages to a conversation of an existing file, one of them a summary."""
     body = '{"sender":"user","text":"words words words words"}'
-    rows = (("talk", "user", int(number == summary_at), body) for number in range(count))
+    rows = ((session, "user", int(number == summary_at), body) for number in range(count))
     with sqlite3.connect(path) as connection:
         connection.executemany("INSERT INTO messages (session_id, sender, is_compaction, body) VALUES (?,?,?,?)", rows)
     connection.close()
@@ -337,6 +337,7 @@ async def test_what_a_turn_does_costs_the_same_however_long_the_history_is(tmp_p
     costs: list[int] = []
     for _ in range(3):
         fill(tmp_path / "talk.db", 10_000, summary_at=9_990)
+        fill(tmp_path / "talk.db", 10_000, summary_at=-1, session="other")
         count = itertools.count()
 
         def tick(ticks: Iterator[int] = count) -> int:
