@@ -293,7 +293,7 @@ class TurnEngine:
         expected = self.expects(trimmed.text, trimmed.language)
         if not self._floor_taken(whole, expected=expected):
             return "backchannel" if has_words(whole.text) else "no_words"
-        if not expected and not has_words(trimmed.text):
+        if not has_words(trimmed.text):
             return "wake_word"
         if self.takes_floor is not None and not self.takes_floor(trimmed.text):
             return "not_addressed"
@@ -302,7 +302,7 @@ class TurnEngine:
     def _floor_taken(self, transcript: Transcript, *, expected: bool) -> bool:
         if self._over_agent:
             return self.barge_in.ended(transcript.text, transcript.language, expected=expected)
-        return expected or has_words(transcript.text)
+        return has_words(transcript.text)
 
     def _commit(self, sequence: int, committed: Committed) -> None:
         if sequence == self._sequence:

@@ -11,7 +11,7 @@ import pytest
 from agents.base import clock
 from agents.core.display import DisplayManager, QuestionClosed, SlotPushed
 from agents.core.tool import NoArgs, Tool, ToolContext
-from agents.models.scripted import Call, Say, ScriptedModel
+from agents.models.scripted import Call, Hang, Say, ScriptedModel
 from agents.questions.contract import SPOKEN, NotUnderstood, Understood, Verdict
 from agents.web.tools.ready_made import ready_made_tools
 from audio.asking import ANSWER_S
@@ -548,3 +548,32 @@ async def test_a_tool_that_is_told_no_is_not_called_again() -> None:
         await session.settle()
         assert calls == 1, "a refusal is not a fault that is tried again"
         assert said_aloud(session) == ["Your name?", AFTER]
+
+
+async def test_after_the_answer_the_turn_is_looked_after_again() -> None:
+    door = Door()
+    async with Session(asks_permission([Hang()]), tools=(door.tool,)) as session:
+        await session.say("Open the garage.")
+        await asked(session)
+        await session.say("Yes.", 0.5)
+        await session.until(lambda: session.of("user_answer"))
+        answered_at = clock.now()
+        await asyncio.sleep(1.0)
+        assert session.voice.current_mode == "thinking"
+        await session.until(lambda: len(said_aloud(session)) == 2)
+        assert said_aloud(session)[1].startswith("Sorry, that is taking too long.")
+        assert clock.now() - answered_at < 22.0
+        await session.settle()
+
+
+async def test_a_message_waits_for_the_answer_to_a_question_from_outside_a_turn() -> None:
+    async with Session(ScriptedModel([])) as session:
+        outside = asyncio.ensure_future(session.glove.display.push_and_wait("text_input", {"prompt": "Your name?"}))
+        await asked(session)
+        message = asyncio.ensure_future(session.voice.announce("The post is here."))
+        await asyncio.sleep(5.0)
+        assert said_aloud(session) == ["Your name?"]
+        await session.say("Anna")
+        await message
+        assert await outside == "Anna"
+        assert said_aloud(session) == ["Your name?", "The post is here."]
