@@ -20,6 +20,9 @@ LATEST_S = 8.0
 ALIKE = 0.5
 """Share of equal characters from which a turn is what was said; part of a line counts as the line."""
 
+ECHO_S = 0.7
+"""From the end of a sound in the room until it has gone through sound server and voice detector."""
+
 GREETING = "I am listening."
 
 
@@ -32,12 +35,14 @@ class Verdict:
         invented: those that nobody said.
         differing: lines that the store has and the room had not, or the other way round.
         interruptions: how many replies were cut.
+        own_pauses: how often a reply stood still although nobody made a sound.
     """
 
     turns: int
     invented: list[str]
     differing: list[str]
     interruptions: int
+    own_pauses: int = 0
 
     def delays_s(self, recording: Recording, begun: float, lines: list[Said]) -> list[float]:
         """Seconds from the last audible sample of each line to the appliance's next one."""
@@ -77,7 +82,13 @@ async def judge(store: Path, events: list[Event], said: list[Said], *unasked: st
             *_differing(heard, agent, optional),
         ],
         interruptions=sum(event["type"] == "interrupted" for event in events),
+        own_pauses=sum(event["type"] == "playback_paused" and _is_silent(event["at"], said) for event in events),
     )
+
+
+def _is_silent(at: float, said: list[Said]) -> bool:
+    """Whether nobody made a sound at ``at``, or so shortly before that it was still being heard."""
+    return not any(line.start <= at <= line.end + ECHO_S for line in said)
 
 
 def _invented(turns: list[Event], said: list[Said]) -> list[str]:

@@ -36,6 +36,9 @@ PERSON_RATE_HZ = RATE_HZ * 9 // 10
 """The voice is played at this rate: lower and slower than the appliance's."""
 
 CALL = "Hey Jarvis. "
+PROMPT_S = 1.2
+"""From the end of a question to the first sound of its answer, in the median."""
+
 PATIENCE_S = 15.0
 """Without an answer for this long, the question is asked again."""
 
@@ -298,6 +301,7 @@ def report(scene: Scene, verdict: Verdict, seconds: float, delays_s: list[float]
     """Print the table; True when every check held."""
     asked = scene.asked
     quick = sorted(delays_s)
+    median = statistics.median(quick) if quick else float("inf")
     rows: list[tuple[str, str, bool | None]] = [
         ("length", f"{seconds / 60:.1f} min", None),
         ("questions answered", f"{sum(a.answered for a in asked)} of {len(asked)}", all(a.answered for a in asked)),
@@ -307,7 +311,8 @@ def report(scene: Scene, verdict: Verdict, seconds: float, delays_s: list[float]
         ("  that nobody said", f"{len(verdict.invented)}", not verdict.invented),
         ("lines in the store that differ", f"{len(verdict.differing)}", not verdict.differing),
         ("other things that did not happen", f"{len(scene.missed)}", not scene.missed),
-        ("end of question to first sound, median", f"{statistics.median(quick):.2f} s" if quick else "-", None),
+        ("pauses caused by its own voice", f"{verdict.own_pauses}", verdict.own_pauses == 0),
+        ("end of question to first sound, median", f"{median:.2f} s" if quick else "-", median <= PROMPT_S),
         ("  nine of ten within", f"{quick[int(0.9 * (len(quick) - 1))]:.2f} s" if quick else "-", None),
         ("interruptions", f"{verdict.interruptions}", None),
         ("processor", f"{100 * cost[0] / seconds:.0f} % of a core", None),

@@ -59,3 +59,8 @@ async def test_the_delay_ends_with_the_first_sound_after_the_line(tmp_path: Path
     left[2_000:4_000], right[5_000:6_000] = 1_000, 1_000
     verdict = await judge(await kept(tmp_path), [], [])
     assert verdict.delays_s(Recording(left, right, 1_000), 8.0, SAID[:1]) == [1.001]
+
+
+async def test_only_a_pause_without_a_sound_in_the_room_is_put_down_to_its_own_voice(tmp_path: Path) -> None:
+    pauses: list[dict[str, Any]] = [{"at": at, "type": "playback_paused"} for at in (11.0, 20.5, 21.5, 30.0)]
+    assert (await judge(await kept(tmp_path), pauses, SAID)).own_pauses == 1
