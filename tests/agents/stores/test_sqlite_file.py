@@ -351,7 +351,7 @@ async def test_what_a_turn_does_costs_the_same_however_long_the_history_is(tmp_p
         assert len(await store.get_visible_messages()) == 12
         await store.get_pending_inbox_items()
         costs.append(next(count))
-    assert max(costs) <= min(costs) + 5, f"tens of instructions of the database: {costs}"
+    assert max(costs) <= min(costs) + 5 < 100, f"tens of instructions of the database: {costs}"
     await store.close()
 
 
