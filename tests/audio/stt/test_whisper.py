@@ -92,7 +92,11 @@ def test_languages_are_told_apart_and_transcribed(base: WhisperStt, shared_audio
 
 def test_a_repeating_short_command_is_heard_once(tiny: WhisperStt, shared_audio: Path) -> None:
     heard = tiny.transcribe(read_wav(shared_audio / "speech" / "cards-001.wav"))
-    assert heard.text.lower().count("clubs") == 1
+    # Which suit is heard differs between processors: their arithmetic with 8-bit weights does.
+    words = heard.text.lower().strip(".").replace("10", "ten").split()
+    assert words[:2] == ["ten", "of"]
+    assert words.count("ten") == 1
+    assert len(words) == 3
 
 
 def test_unknown_languages_and_closed_recognisers_are_errors(weights: WeightsStore, base: WhisperStt) -> None:
