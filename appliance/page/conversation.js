@@ -86,8 +86,9 @@ function restore(client, { earlier, replay, slots, tasks, inbox, state }) {
     text: words,
     ...(cut ? { heard: "interrupted" } : {}),
   }));
-  client.emit({ type: "restored", messages });
-  for (const message of replay) follow(client, message);
+  const events = [];
+  for (const message of replay) follow({ emit: (event) => events.push(event) }, message);
+  client.emit({ type: "restored", messages, events });
   follow(client, { t: "records", tasks, inbox });
   follow(client, { t: "state", ...state });
   client.emit({ type: "slots", slots });

@@ -190,6 +190,7 @@ async def test_a_reload_brings_back_tools_questions_tasks_and_what_was_heard(bro
         await page.wait_for_selector("body[data-mode=idle]")
         await page.wait_for_selector(".glove-card:has-text('Mind the step.')")
         assert await page.evaluate(conversation) == before
+        assert "planned" not in await page.inner_text("#spoken")  # nothing old is read out as news
         assert await page.locator("#records li").count() == 1
 
 

@@ -20,12 +20,12 @@ import { initialState, reduce } from "./timeline.js";
 
 /** @typedef {(event: AgentEvent) => void} Emit */
 
-/** @typedef {{messages?: Message[], tasks?: Task[], inbox?: InboxItem[], stats?: Partial<Stats>, slots?: Slot[]}} Record */
+/** @typedef {{messages?: Message[], tasks?: Task[], inbox?: InboxItem[], stats?: Partial<Stats>, slots?: Slot[]}} Kept */
 
 /**
  * How a client reaches its agent. Whatever happens there is emitted as events.
  * @typedef {object} Transport
- * @property {() => Promise<Record | null>} open what was said before; null when the events will tell
+ * @property {() => Promise<Kept | null>} open what was said before; null when the events will tell
  * @property {(request: {text: string, images?: Image[]}, signal: AbortSignal) => Promise<{tasks?: Task[], inbox?: InboxItem[]} | void>} send
  *   settles when the request is over; rejects with an `AbortError` when it was stopped
  * @property {(id: string, value: any) => Promise<boolean>} resolveSlot false when nobody waits for it any more

@@ -3,6 +3,7 @@
 import { element, reconcile } from "./dom.js";
 import { entryElement, streamingElement } from "./entries.js";
 import { arrange } from "./strategies.js";
+import { isNews } from "./timeline.js";
 import { wordsFor } from "./words.js";
 
 /** @import { GloveClient } from "./client.js" */
@@ -167,7 +168,7 @@ export class TimelineView {
 
   /** Read out finished answers and new questions, once. @param {ClientState} state */
   tell(state) {
-    const said = state.timeline.filter((entry) => entry.kind === "agent_text" && entry.key.startsWith("live_"));
+    const said = state.timeline.filter((entry) => entry.kind === "agent_text" && isNews(entry));
     const fresh = [
       ...said.map((entry) => [entry.key, entry.kind === "agent_text" ? entry.text : ""]),
       ...state.slots.map((slot) => [slot.id, this.slots.get(slot.id)?.made.querySelector("h3")?.textContent ?? ""]),

@@ -85,18 +85,32 @@ const STEPS = {
   flush,
   request_end: requestEnd,
   request_fault: (state, event) => failed(flush(state), event),
-  restored: (state, event) => ({
+  restored,
+};
+
+/**
+ * What was stored, and then `events` that have been told before: none of it is news.
+ * @type {(state: TimelineState, event: AgentEvent) => TimelineState}
+ */
+function restored(state, event) {
+  const { busy, slots, voice, serial } = state;
+  const stored = {
     ...initialState(),
-    busy: state.busy,
-    slots: state.slots,
-    voice: state.voice,
+    ...{ busy, slots, voice, serial },
     timeline: hydrate(event.messages ?? []).slice(-MOST_ENTRIES),
-    serial: state.serial,
     tasks: list(event.tasks),
     inbox: list(event.inbox),
     stats: sum(initialState().stats, event.stats ?? {}, true),
-  }),
-};
+  };
+  const told = /** @type {AgentEvent[]} */ (list(event.events)).reduce(reduce, /** @type {TimelineState} */ (stored));
+  const timeline = told.timeline.map((entry) => (isNews(entry) ? { ...entry, key: `kept_${entry.key}` } : entry));
+  return { ...told, timeline };
+}
+
+/** @param {TimelineEntry} entry @returns {boolean} whether it has happened since the conversation was opened here */
+export function isNews(entry) {
+  return entry.key.startsWith("live_");
+}
 
 /** Words that are not for the user: a summary being written, or a subagent talking to the agent. */
 function silent(/** @type {TimelineState} */ state) {

@@ -3,7 +3,7 @@
 /** @typedef {(key: string, values?: Record<string, string>) => string} Words */
 
 /** @type {Record<string, Record<string, string>>} */
-const WORDS = {
+export const WORDS = {
   en: {
     you: "You",
     agent: "Agent",

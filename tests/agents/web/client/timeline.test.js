@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { MOST_ENTRIES, callOf, initialState, reduce } from "../../../../agents/web/client/timeline.js";
+import { MOST_ENTRIES, callOf, initialState, isNews, reduce } from "../../../../agents/web/client/timeline.js";
 
 const play = (...events) => events.reduce(reduce, initialState());
 const delta = (text, reply_id) => ({ type: "text_delta", text, ...(reply_id ? { reply_id } : {}) });
@@ -207,6 +207,31 @@ test("a question that is read aloud is told apart from an announcement", () => {
 test("events nobody knows change nothing at all", () => {
   const state = play(delta("x"));
   assert.equal(reduce(state, { type: "event_from_the_future", text: "?" }), state);
+});
+
+test("what is restored is no news, and what happens afterwards is", () => {
+  const before = play({ type: "user_message", text: "old" }, { type: "request_start" });
+  const state = [
+    {
+      type: "restored",
+      messages: [{ sender: "user", text: "stored" }],
+      stats: { turns: 2, tokens_in: 5 },
+      events: [{ type: "user_message", text: "told" }, delta("Said before.", "r"), { type: "heard", reply_id: "r", text: "", complete: true }, delta("Half", "s")],
+    },
+    delta(" done.", "s"),
+    { type: "flush" },
+  ].reduce(reduce, before);
+  assert.deepEqual(
+    state.timeline.map((entry) => [entry.text, isNews(entry)]),
+    [
+      ["stored", false],
+      ["told", false],
+      ["Said before.", false],
+      ["Half done.", true],
+    ],
+  );
+  assert.equal(new Set(state.timeline.map((entry) => entry.key)).size, 4);
+  assert.deepEqual([state.stats.turns, state.stats.tokens_in, state.busy], [2, 5, true]);
 });
 
 test("events never change the state they are given", () => {
