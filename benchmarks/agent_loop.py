@@ -110,9 +110,9 @@ def agent(store: StoreAdapter, model: ScriptedModel) -> Glove:
     return Glove(model=model, system_prompt=script.SYSTEM_PROMPT, store=store).fold(SET_TIMER).build()
 
 
-async def model_calls(make: Callable[[int], StoreAdapter], *, streamed: bool) -> list[float]:
-    """Milliseconds per model call, one number per turn."""
-    times_ms: list[float] = []
+async def model_calls(make: Callable[[int], StoreAdapter], *, streamed: bool) -> list[tuple[float, float]]:
+    """Milliseconds per model call, one entry per turn: by the clock, of the processor."""
+    times_ms: list[tuple[float, float]] = []
     for number in range(script.CONVERSATIONS):
         store = make(number)
         glove = agent(store, scripted_model(streamed=streamed))
@@ -209,7 +209,7 @@ def peer_python() -> Path | str:
     return python
 
 
-def peer_times_ms(python: Path, mode: str) -> tuple[str, list[float]]:
+def peer_times_ms(python: Path, mode: str) -> tuple[str, list[tuple[float, float]]]:
     """The peer's version and its milliseconds per model call; ``mode`` is ``whole`` or ``streamed``."""
     ended = subprocess.run(
         [str(python), str(HERE / "agent_peer.py"), mode], check=True, capture_output=True, text=True, cwd=HERE
@@ -233,7 +233,7 @@ def draw(path: Path, calls: dict[str, list[float]], appends: dict[str, list[floa
     for place, median in enumerate(medians):
         left.text(median, place, f" {median:.2f}", va="center")
     left.axvline(CALL_LIMIT_MS, color="#c1121f", linewidth=1, label="limit")
-    left.set_xlabel("framework's milliseconds per model call, p50")
+    left.set_xlabel("framework's processor milliseconds per model call, p50")
     left.margins(x=0.12)
     left.legend(loc="lower right", frameon=False)
     for name, costs in appends.items():
@@ -250,27 +250,34 @@ def draw(path: Path, calls: dict[str, list[float]], appends: dict[str, list[floa
 
 
 def measure_calls(report: Report, folder: Path, *, with_peer: bool) -> dict[str, list[float]]:
-    """Time per model call, ours and the peer's, in the same run."""
-    calls: dict[str, list[float]] = {}
-    for mode in ("whole", "streamed"):
-        streamed = mode == "streamed"
-        calls[f"in memory, {mode}"] = asyncio.run(model_calls(lambda _: MemoryStore(), streamed=streamed))
-        calls[f"SQLite, {mode}"] = asyncio.run(
-            model_calls(lambda number, mode=mode: SqliteStore(folder / f"{mode} {number}.db", "t"), streamed=streamed)
-        )
+    """Time per model call, ours and the peer's, in the same run; returns the processor's milliseconds by name."""
     python = peer_python() if with_peer else "the peer is left out"
     if isinstance(python, str):
         print(python)
-    for name, times_ms in dict(calls).items():
-        note = f"p95 {statistics.quantiles(times_ms, n=20)[-1]:.2f} ms"
-        if isinstance(python, Path):
-            mode = name.split(", ")[1]
-            version, peer_ms = peer_times_ms(python, mode)
-            calls[f"pydantic-ai {version}, {mode}"] = peer_ms
-            note += f"; pydantic-ai {version}: {statistics.median(peer_ms):.2f} ms"
-            note += f", {statistics.median(peer_ms) / statistics.median(times_ms):.1f} times as much"
-        report.add(f"model call, {name}, p50", statistics.median(times_ms), "ms", CALL_LIMIT_MS, note)
-    return calls
+    processor: dict[str, list[float]] = {}
+    for mode in ("whole", "streamed"):
+        streamed = mode == "streamed"
+        ours = {
+            f"in memory, {mode}": asyncio.run(model_calls(lambda _: MemoryStore(), streamed=streamed)),
+            f"SQLite, {mode}": asyncio.run(
+                model_calls(
+                    lambda number, mode=mode: SqliteStore(folder / f"{mode} {number}.db", "t"), streamed=streamed
+                )
+            ),
+        }
+        peer = peer_times_ms(python, mode) if isinstance(python, Path) else None
+        for name, times_ms in ours.items():
+            clock_ms, processor_ms = (statistics.median(column) for column in zip(*times_ms, strict=True))
+            processor[name] = [worked for _, worked in times_ms]
+            note = f"processor {processor_ms:.2f} ms"
+            if peer is not None:
+                peer_clock_ms, peer_ms = (statistics.median(column) for column in zip(*peer[1], strict=True))
+                note += f"; pydantic-ai {peer[0]}: {peer_clock_ms:.2f} ms, processor {peer_ms:.2f} ms"
+                note += f", {peer_ms / processor_ms:.1f} times ours"
+            report.add(f"model call, {name}, p50", clock_ms, "ms", CALL_LIMIT_MS, note)
+        if peer is not None:
+            processor[f"pydantic-ai {peer[0]}, {mode}"] = [worked for _, worked in peer[1]]
+    return processor
 
 
 def measure_idle(report: Report) -> None:

@@ -44,7 +44,7 @@ async def _listen(_: Any, events: Any) -> None:
         pass
 
 
-async def main(mode: str) -> list[float]:
+async def main(mode: str) -> list[tuple[float, float]]:
     """Hold the conversations; returns milliseconds per model call without the first conversation."""
     agent = Agent(FunctionModel(_whole, stream_function=_streamed), instructions=script.SYSTEM_PROMPT)
 
@@ -54,7 +54,7 @@ async def main(mode: str) -> list[float]:
         assert minutes == script.TOOL_ARGUMENTS["minutes"]
         return script.TOOL_RESULT
 
-    times_ms: list[float] = []
+    times_ms: list[tuple[float, float]] = []
     for number in range(script.CONVERSATIONS):
         history: list[Any] = []
 

@@ -35,11 +35,12 @@ def calls(turn: int) -> int:
     return 2 if needs_tool(turn) else 1
 
 
-async def time_conversation(say: Callable[[str], Awaitable[object]]) -> list[float]:
-    """Hold one conversation; returns milliseconds per model call, one number per turn."""
-    times_ms: list[float] = []
+async def time_conversation(say: Callable[[str], Awaitable[object]]) -> list[tuple[float, float]]:
+    """Hold one conversation; returns milliseconds per model call, an entry per turn: by the clock, of the processor."""
+    times_ms: list[tuple[float, float]] = []
     for turn in range(TURNS):
-        began = time.perf_counter()
+        began, worked = time.perf_counter(), time.process_time()
         await say(question(turn))
-        times_ms.append((time.perf_counter() - began) * 1000 / calls(turn))
+        scale = 1000 / calls(turn)
+        times_ms.append(((time.perf_counter() - began) * scale, (time.process_time() - worked) * scale))
     return times_ms
