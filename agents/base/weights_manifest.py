@@ -36,6 +36,28 @@ Unless required by applicable law or agreed to in writing, software distributed 
 specific language governing permissions and limitations under the License.
 """
 
+_BSD_2 = """BSD 2-Clause License
+
+Copyright (c) {holder}
+
+Redistribution and use in source and binary forms, with or without modification, are permitted provided that the \
+following conditions are met:
+
+1. Redistributions of source code must retain the above copyright notice, this list of conditions and the following \
+disclaimer.
+
+2. Redistributions in binary form must reproduce the above copyright notice, this list of conditions and the following \
+disclaimer in the documentation and/or other materials provided with the distribution.
+
+THIS SOFTWARE IS PROVIDED BY THE COPYRIGHT HOLDERS AND CONTRIBUTORS "AS IS" AND ANY EXPRESS OR IMPLIED WARRANTIES, \
+INCLUDING, BUT NOT LIMITED TO, THE IMPLIED WARRANTIES OF MERCHANTABILITY AND FITNESS FOR A PARTICULAR PURPOSE ARE \
+DISCLAIMED. IN NO EVENT SHALL THE COPYRIGHT HOLDER OR CONTRIBUTORS BE LIABLE FOR ANY DIRECT, INDIRECT, INCIDENTAL, \
+SPECIAL, EXEMPLARY, OR CONSEQUENTIAL DAMAGES (INCLUDING, BUT NOT LIMITED TO, PROCUREMENT OF SUBSTITUTE GOODS OR \
+SERVICES; LOSS OF USE, DATA, OR PROFITS; OR BUSINESS INTERRUPTION) HOWEVER CAUSED AND ON ANY THEORY OF LIABILITY, \
+WHETHER IN CONTRACT, STRICT LIABILITY, OR TORT (INCLUDING NEGLIGENCE OR OTHERWISE) ARISING IN ANY WAY OUT OF THE USE \
+OF THIS SOFTWARE, EVEN IF ADVISED OF THE POSSIBILITY OF SUCH DAMAGE.
+"""
+
 
 @dataclass(frozen=True)
 class WeightFile:
@@ -252,6 +274,28 @@ ENTRIES: tuple[WeightsEntry, ...] = (
         ),
         wheels=(_MOONSHINE_WHEEL,),
         pieces=_in("moonshine_voice/assets/tiny-en", *_MOONSHINE_FILES),
+    ),
+    WeightsEntry(
+        id="smart-turn-v3.2",
+        purpose="end of turn by the sound of the voice (Smart Turn v3.2)",
+        licence=Licence("BSD-2-Clause", _BSD_2.format(holder="2024-2026, Daily"), "Smart Turn by Daily (Pipecat)"),
+        files=(
+            WeightFile(
+                "smart-turn-v3.2-cpu.onnx",
+                "2bb026316b14a660486a75b1733cd3fbab8c2fd0314dc9af7be49f8cca967e4f",
+                8_679_182,
+            ),
+        ),
+        wheels=(
+            CarrierWheel(
+                "pipecat-ai",
+                "1.14.0",
+                "0352f504b44e78bdf524e45af4bc759601c835b9b7dc195efe5e03384b974a44",
+                wheel_bytes=12_109_725,
+                unpacked_bytes=20_083_097,
+            ),
+        ),
+        pieces=_in("pipecat/audio/turn/smart_turn/data", "smart-turn-v3.2-cpu.onnx"),
     ),
     WeightsEntry(
         id="smollm2-135m",
