@@ -11,7 +11,7 @@ if __name__ == "__main__":
     params = xllamacpp.CommonParams()
     params.model.path = str(next(Path(sys.argv[1]).glob("*.gguf")))
     params.model_alias = {"smollm2"}
-    params.n_ctx = 256
+    params.n_ctx = 1024
     params.warmup = False
     params.cpuparams.n_threads = 1
     params.verbosity = 0

@@ -18,8 +18,8 @@ from agents.base.errors import GloveError
 from agents.base.weights import WeightsStore
 from agents.core.events import AgentEvent, TextDelta
 from agents.core.glove import Glove
-from agents.core.messages import Message
-from agents.core.model import ModelAdapter, PromptRequest
+from agents.core.messages import Message, ToolCall, ToolResult, ToolResultData
+from agents.core.model import ModelAdapter, PromptRequest, ToolSpec
 from agents.models.alone import AloneModel
 from agents.models.discovery import SIGNATURES, find_local_servers
 from agents.models.fallback import FallbackModel, Health
@@ -92,6 +92,31 @@ async def test_an_interrupted_reply_leaves_the_server_free_for_the_next(peer: Pe
     assert again.stop_reason == "max_tokens"
     await closed(model)
     await closed(brief)
+
+
+async def test_tools_and_a_history_of_calls_are_accepted(peer: Peer) -> None:
+    # The model is too small to call tools; its server still reads, and may refuse, what it is sent.
+    look = ToolSpec("look", "Looks somewhere.", {"properties": {"where": {"enum": ["up", "down"]}}})
+    called = Message(
+        sender="agent",
+        text="I look.",
+        tool_calls=[
+            ToolCall(tool_name="look", input_args={"where": "up"}, id="call:1"),
+            ToolCall(tool_name="look", input_args="not json", id="c2"),
+        ],
+    )
+    seen = ToolResult(tool_name="look", call_id="call:1", result=ToolResultData(data="The sky."))
+    history = [
+        Message(sender="user", text="Look up!"),
+        called,
+        Message(sender="user", tool_results=[seen]),
+        Message(sender="user", text="What do you see?"),
+    ]
+    model, ear = model_at(peer[1]), Ear()
+    reply = await model.prompt(PromptRequest("You are brief.", history, (look,)), ear.record, AbortToken())
+    assert reply.messages[0].text or reply.messages[0].tool_calls
+    assert reply.usage.tokens_in > 20
+    await closed(model)
 
 
 async def test_a_lost_server_is_answered_for(peer: Peer) -> None:

@@ -105,15 +105,6 @@ async def test_ways_to_ask_for_thoughts(provider: str, options: dict[str, Any], 
 
 
 @pytest.mark.realtime
-async def test_mimo_always_keeps_its_thoughts_and_may_live_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    answer = fake.Answer([fake.chunk(reasoning_content="Hm."), *fake.says("Yes.").frames])
-    async with fake.FakeOpenAi([answer]).running() as server:
-        monkeypatch.setenv("MIMO_BASE_URL", server.url)
-        result, _ = await ask(create_adapter("mimo", api_key="k"), user("hi"))  # type: ignore[arg-type]
-    assert result.messages[0].reasoning_content == "Hm."
-
-
-@pytest.mark.realtime
 async def test_openai_itself_is_told_the_length_in_its_new_words() -> None:
     from agents.models.providers import _dialect
 
