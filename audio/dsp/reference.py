@@ -15,6 +15,9 @@ from audio.pcm import FRAME_MS, FrameCutter, Pcm
 CUSHION = 2
 """Frames of reference kept back, so that a sink that is 20 ms late leaves no gap. Echo takes longer than that to come
 back through two sound buffers, so the reference is still ahead of it."""
+PILE = 6
+"""Frames that may wait without anything being done: a sink asks for so many when it begins, and each frame that is given
+back disturbs cancellation for a second. The echo is later than that, too."""
 LOOK_BACK = 100
 """Frames over which the smallest pile is found before some of it is given back: a second."""
 BURST = 20
@@ -118,12 +121,12 @@ class Reference:
         return self._frames.popleft()
 
     def _piled_up(self, ahead: int) -> bool:
-        """Whether clearly more than the cushion was left over all through the last second, or far too much now."""
+        """Whether more than ``PILE`` was left over all through the last second, or far too much now."""
         self._smallest = min(self._smallest, ahead)
         self._looked += 1
         if self._looked < LOOK_BACK:
             return ahead >= BURST
-        surplus = self._smallest > CUSHION + 1
+        surplus = self._smallest > PILE
         self._smallest, self._looked = LIMIT, 0
         return surplus or ahead >= BURST
 

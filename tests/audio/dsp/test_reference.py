@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audio.dsp.reference import CUSHION, Reference
+from audio.dsp.reference import CUSHION, PILE, Reference
 from audio.pcm import Pcm
 
 SIZE = 480
@@ -65,8 +65,18 @@ def test_clocks_that_drift_apart_are_brought_together_without_loss() -> None:
             number += 1
         taken += [int(part[0]) for part in reference.take()]
     assert taken == list(range(len(taken)))
-    assert number - len(taken) <= CUSHION + 3
+    assert number - len(taken) <= PILE + 2
     assert reference.lost == 0
+
+
+def test_what_a_sink_asks_for_at_once_when_it_begins_stays_ahead_without_a_slip() -> None:
+    reference = Reference(48_000)
+    for number in range(PILE):
+        reference.played(frame(number))
+    for number in range(PILE, 1000):
+        reference.played(frame(number))
+        assert len(reference.take()) == 1
+    assert reference.slips == 0
 
 
 def test_a_sink_that_was_opened_anew_begins_with_a_cushion_again() -> None:
