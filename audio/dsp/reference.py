@@ -16,8 +16,8 @@ CUSHION = 2
 """Frames of reference kept back, so that a sink that is 20 ms late leaves no gap. Echo takes longer than that to come
 back through two sound buffers, so the reference is still ahead of it."""
 PILE = 6
-"""Frames that may wait without anything being done: a sink asks for so many when it begins, and each frame that is given
-back disturbs cancellation for a second. The echo is later than that, too."""
+"""Frames that may wait without anything being done: a sink asks for so many when it begins, and each frame that is
+given back disturbs cancellation for a second. The echo is later than that, too."""
 LOOK_BACK = 100
 """Frames over which the smallest pile is found before some of it is given back: a second."""
 BURST = 20
