@@ -31,6 +31,7 @@ _BESIDE_A_NUMBER = frozenset(
     el los las número opción respuesta quiero elijo por favor
     番 です をお願いします""".split()
 )
+_POLITE = frozenset("please thanks thank you bitte danke merci gracias".split())
 _JAPANESE_PLACE = re.compile(r"([0-9]+|[一二三四五六七八九十]+)(?:番|つ目|番目|個目)")
 
 
@@ -94,6 +95,8 @@ def _place(text: str, language: str, count: int) -> int | None:
     said = spoken_words(text, language)
     if _LAST & set(said) and all(word in _LAST | _BESIDE_A_NUMBER for word in said):
         return count
+    while said and said[-1] in _POLITE:
+        said = said[:-1]
     if said and said[-1] in ("one", "ones") and len(said) > 1 and said[-2] not in ("number", "option", "choice"):
         said = said[:-1]
     found: list[int] = []
