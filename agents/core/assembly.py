@@ -13,7 +13,7 @@ from agents.core.messages import Message
 from agents.core.observer import Compaction, Observer
 from agents.core.permissions import Permissions
 from agents.core.prompt import PromptMachine
-from agents.core.recovery import mark_unanswered, mark_unconfirmed
+from agents.core.recovery import mark_unanswered, mark_unconfirmed, restore_journalled
 from agents.core.registry import ToolRegistry
 from agents.core.runtime_context import ContextProviders
 from agents.core.store import StoreAdapter
@@ -37,6 +37,7 @@ class Core:
             return None
         message = await mark_unanswered(self.context)
         await mark_unconfirmed(self.context)
+        message = await restore_journalled(self.context) or message
         self.recovered = True
         return message
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from agents.base import clock
 from agents.base.errors import GloveError
+from agents.core.journal import Journal
 from agents.core.messages import Message
 from agents.core.store import StoreAdapter
 
@@ -17,6 +18,7 @@ class Context:
 
     def __init__(self, store: StoreAdapter) -> None:
         self.store = store
+        self.journal = Journal(store)
         self._owed: list[Message] = []
 
     async def messages(self) -> list[Message]:
@@ -44,8 +46,11 @@ class Context:
         for message in messages:
             if message.created_at is None:
                 message.created_at = stamp
-        await _to_its_end(self.store.append_messages([*self._owed, *messages]))
+        writing = [*self._owed, *messages]
+        await _to_its_end(self.store.append_messages(writing))
         self._owed.clear()
+        for message in writing:
+            self.journal.stored(message)
 
     async def append_for_certain(self, messages: Sequence[Message]) -> None:
         """Add messages that history cannot do without, such as the results of calls that are in it.

@@ -184,9 +184,10 @@ class Glove(AgentBuilder):
                 self._arrivals.turn_ended()
 
     async def _turn(self, core: Core, message: Message | None, turn: Turn) -> Message:
-        async with self._floor(turn.abort):
+        async with core.context.journal.holding(message) as written, self._floor(turn.abort):
             with running(turn):
                 try:
+                    await written()
                     await core.recover()
                     await self._preparers.run(turn.abort)
                     said = None if message is None else await self._extensions.prepare(message, turn.abort)

@@ -52,16 +52,35 @@ async def mark_unanswered(context: Context) -> Message | None:
             for call in history[-1].tool_calls
         ]
         closing.append(Message(sender="user", text="tool results", tool_results=results))
-    notice = Message.model_validate(
-        {
-            "sender": "user",
-            "text": UNANSWERED,
-            "framework_context": "notice",
-            "unanswered": message.id or message.created_at or "last",
-        }
-    )
-    await context.append([*closing, notice])
+    await context.append([*closing, _unanswered_notice(message)])
     return message
+
+
+async def restore_journalled(context: Context) -> Message | None:
+    """Bring what was said and never came into history there, marked as unanswered. Returns the last of it, or None.
+
+    Doing this again changes nothing.
+    """
+    left = await context.journal.left()
+    if not left:
+        return None
+    known = {message.id for message in await context.store.get_messages()}
+    lost = [message for message in left if message.id not in known]
+    await context.append([part for message in lost for part in (message, _unanswered_notice(message))])
+    for message in left:
+        if message.id is not None and message.id in known:
+            await context.journal.remove(message.id)
+    return lost[-1] if lost else None
+
+
+def _unanswered_notice(message: Message) -> Message:
+    fields = {
+        "sender": "user",
+        "text": UNANSWERED,
+        "framework_context": "notice",
+        "unanswered": message.id or message.created_at or "last",
+    }
+    return Message.model_validate(fields)
 
 
 def unconfirmed(message: Message) -> bool:

@@ -16,7 +16,7 @@ class StoreAdapter(ABC):
     ``GloveError`` and has changed nothing: what the agent could not store it stores with its next write.
 
     ``supports`` names the optional groups that are implemented: ``amend``, ``tasks``, ``permissions``, ``inbox``,
-    ``subagents``. Absence silently disables the feature that needs it.
+    ``subagents``, ``journal``. Absence silently disables the feature that needs it.
     """
 
     identifier: str
@@ -28,7 +28,7 @@ class StoreAdapter(ABC):
 
     @abstractmethod
     async def append_messages(self, messages: list[Message]) -> None:
-        """Add messages at the end, atomically."""
+        """Add messages at the end, atomically; in the same step, those of the journal with their ids leave it."""
 
     @abstractmethod
     async def get_token_count(self) -> int:
@@ -68,6 +68,18 @@ class StoreAdapter(ABC):
 
     async def amend_message(self, message_id: str, *, text: str, heard: Heard) -> bool:
         """Replace the text of an agent message by what was really heard. False if there is no such message."""
+        raise NotImplementedError
+
+    async def add_journal_entry(self, message: Message) -> None:
+        """Keep what a user said until it is stored; an entry with the same id is replaced. It has an id."""
+        raise NotImplementedError
+
+    async def get_journal(self) -> list[Message]:
+        """What is kept and not stored yet, in the order in which it came."""
+        raise NotImplementedError
+
+    async def remove_journal_entry(self, message_id: str) -> None:
+        """Forget an entry; unknown ids are ignored."""
         raise NotImplementedError
 
     async def get_tasks(self) -> list[Task]:

@@ -147,6 +147,25 @@ async def amends(store: StoreAdapter) -> None:
     _same(await store.amend_message("unknown", text="x", heard="complete"), False, "unknown ids are reported")
 
 
+async def keeps_a_journal(store: StoreAdapter) -> None:
+    """What was said is kept apart from the messages until it becomes one of them."""
+    _same(await store.get_journal(), [], "a new store has an empty journal")
+    said = [Message(sender="user", text=f"word {name}", id=name) for name in ("z", "a", "m")]
+    for message in said:
+        await store.add_journal_entry(message)
+    _same([m.model_dump() for m in await store.get_journal()], [m.model_dump() for m in said], "entries keep order")
+    _same(await store.get_messages(), [], "an entry is no message yet")
+    await store.add_journal_entry(said[0].model_copy(update={"text": "said again"}))
+    _same([m.text for m in await store.get_journal()], ["said again", "word a", "word m"], "an id is one entry")
+    other = Message(sender="user", text="without an id")
+    await store.append_messages([other, said[1].model_copy(update={"text": "rewritten"})])
+    _same([m.id for m in await store.get_journal()], ["z", "m"], "what is stored leaves the journal")
+    _same([m.text for m in await store.get_messages()], ["without an id", "rewritten"], "and is a message")
+    await store.remove_journal_entry("z")
+    await store.remove_journal_entry("unknown")
+    _same([m.id for m in await store.get_journal()], ["m"], "an entry can be forgotten")
+
+
 async def keeps_tasks(store: StoreAdapter) -> None:
     """A list of tasks replaces the one before; single tasks can be changed."""
     await store.add_tasks([Task(id="b", content="second first"), Task(id="a", content="then this")])
@@ -264,6 +283,7 @@ CHECKS: tuple[tuple[str | None, Check], ...] = (
     (None, shows_the_newest_summary_on),
     (None, counts),
     ("amend", amends),
+    ("journal", keeps_a_journal),
     ("tasks", keeps_tasks),
     ("permissions", remembers_permissions),
     ("inbox", keeps_inbox),

@@ -20,7 +20,7 @@ class MemoryStore(StoreAdapter):
         identifier: name of the conversation; generated when None.
     """
 
-    supports = frozenset({"amend", "tasks", "permissions", "inbox", "subagents"})
+    supports = frozenset({"amend", "tasks", "permissions", "inbox", "subagents", "journal"})
 
     def __init__(self, identifier: str | None = None) -> None:
         self.identifier = identifier or f"glove_{uuid.uuid4().hex}"
@@ -28,6 +28,7 @@ class MemoryStore(StoreAdapter):
         self._messages: list[str] = []
         self._newest_summary = 0
         self._replies: dict[str, int] = {}
+        self._journal: dict[str, str] = {}
         self._usage = TokenUsage()
         self._turns = 0
         self._tasks: list[Task] = []
@@ -51,6 +52,7 @@ class MemoryStore(StoreAdapter):
             if message.sender == "agent" and message.id is not None:
                 self._replies[message.id] = len(self._messages)
             self._messages.append(written)
+            self._journal.pop(message.id or "", None)
 
     async def amend_message(self, message_id: str, *, text: str, heard: Heard) -> bool:
         """See ``StoreAdapter``."""
@@ -61,6 +63,18 @@ class MemoryStore(StoreAdapter):
         message.text, message.heard = text, heard
         self._messages[place] = as_json(message)
         return True
+
+    async def add_journal_entry(self, message: Message) -> None:
+        """See ``StoreAdapter``."""
+        self._journal[message.id or ""] = as_json(message)
+
+    async def get_journal(self) -> list[Message]:
+        """See ``StoreAdapter``."""
+        return [Message.model_validate_json(written) for written in self._journal.values()]
+
+    async def remove_journal_entry(self, message_id: str) -> None:
+        """See ``StoreAdapter``."""
+        self._journal.pop(message_id, None)
 
     def _from(self, place: int) -> list[Message]:
         return [Message.model_validate_json(written) for written in self._messages[place:]]

@@ -24,6 +24,8 @@ from agents.stores.sqlite_schema import CONVERSATIONS, COUNTERS
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
 
+_FORGET = "DELETE FROM journal WHERE session_id = ? AND message_id = ?"
+
 
 @dataclass(frozen=True)
 class Conversation:
@@ -48,7 +50,7 @@ class SqliteStore(StoreAdapter):
         max_bytes: the size the file may reach; unlimited when None.
     """
 
-    supports = frozenset({"amend", "tasks", "permissions", "inbox", "subagents"})
+    supports = frozenset({"amend", "tasks", "permissions", "inbox", "subagents", "journal"})
 
     def __init__(self, path: str | Path, session_id: str | None = None, *, max_bytes: int | None = None) -> None:
         self.identifier = session_id or f"glove_{uuid.uuid4().hex}"
@@ -76,6 +78,7 @@ class SqliteStore(StoreAdapter):
     async def append_messages(self, messages: list[Message]) -> None:
         """See ``StoreAdapter``."""
         rows = [self._message_row(message) for message in messages]
+        said = [(self.identifier, message.id) for message in messages if message.sender == "user" and message.id]
 
         def work(connection: sqlite3.Connection) -> None:
             connection.executemany(
@@ -83,8 +86,30 @@ class SqliteStore(StoreAdapter):
                 " created_at, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 rows,
             )
+            connection.executemany(_FORGET, said)
 
         await self._write(work)
+
+    async def add_journal_entry(self, message: Message) -> None:
+        """See ``StoreAdapter``."""
+        row = (self.identifier, message.id, as_json(message))
+
+        def work(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "INSERT INTO journal (session_id, message_id, body) VALUES (?, ?, ?)"
+                " ON CONFLICT (session_id, message_id) DO UPDATE SET body = excluded.body",
+                row,
+            )
+
+        await self._write(work)
+
+    async def get_journal(self) -> list[Message]:
+        """See ``StoreAdapter``."""
+        return await self._messages("SELECT body FROM journal WHERE session_id = ? ORDER BY position")
+
+    async def remove_journal_entry(self, message_id: str) -> None:
+        """See ``StoreAdapter``."""
+        await self._write(lambda connection: connection.execute(_FORGET, (self.identifier, message_id)))
 
     async def amend_message(self, message_id: str, *, text: str, heard: Heard) -> bool:
         """See ``StoreAdapter``."""

@@ -7,7 +7,16 @@ from agents.stores.sqlite_file import Schema
 COUNTERS = ("tokens_in", "tokens_out", "cache_creation_input_tokens", "cache_read_input_tokens")
 """Columns of ``conversations`` that count tokens; they are called as in ``TokenUsage``."""
 
-CONVERSATIONS = Schema("""
+_JOURNAL = """
+CREATE TABLE IF NOT EXISTS journal (
+    position INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL, message_id TEXT NOT NULL, body TEXT NOT NULL,
+    UNIQUE (session_id, message_id)
+);
+"""
+"""What was said and is not among the messages yet."""
+
+CONVERSATIONS = Schema(
+    """
 CREATE TABLE IF NOT EXISTS conversations (
     session_id TEXT PRIMARY KEY,
     parent TEXT,
@@ -47,4 +56,7 @@ CREATE TABLE IF NOT EXISTS inbox (
     PRIMARY KEY (session_id, id)
 );
 CREATE INDEX IF NOT EXISTS inbox_by_status ON inbox (session_id, status);
-""")
+"""
+    + _JOURNAL,
+    changes=(_JOURNAL,),
+)

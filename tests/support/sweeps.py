@@ -186,6 +186,7 @@ async def _check_end(interference: Interference, stage: Stage) -> None:
     begun, ended = len(stage.ear.of(CompactionStart)), len(stage.ear.of(CompactionEnd))
     assert begun == ended or interference == "cancel twice", "the end of a summary is told"
     assert stage.paid <= 1
+    assert await stage.inner.get_journal() == [] or interference == "store fails", "nothing said waits in the journal"
     assert [item.id for item in await stage.inner.get_pending_inbox_items()] == ["i2"]
 
 
