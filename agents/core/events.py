@@ -145,7 +145,7 @@ class EventInjected(AgentEvent):
 
 @dataclass(frozen=True)
 class EventDropped(AgentEvent):
-    """An event will never be told. ``reason`` is ``expired``, ``full`` or ``policy``."""
+    """An event will never be told. ``reason`` is ``expired``, ``full``, ``policy`` or ``closed``."""
 
     type: ClassVar[str] = "event_dropped"
     id: str
