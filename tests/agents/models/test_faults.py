@@ -131,11 +131,16 @@ _NOISE = {"anthropic": b": ping\n\n", "openai": b": OPENROUTER PROCESSING\n\n", 
 @pytest.mark.realtime
 @pytest.mark.parametrize("name", NAMES)
 async def test_a_drip_of_bytes_that_say_nothing_is_silence(name: str) -> None:
+    form = FORMATS[name]
     drip = Answer([_NOISE[name]] * 200, pause_s=0.05, hang=True)
-    begun = clock.now()
-    with pytest.raises(GloveError) as fault:
-        await answered(name, drip, timeout_s=0.5)
-    assert clock.now() - begun < 8.0
+    async with form.server([drip]).running() as server:
+        model: Any = form.model(server, timeout_s=0.5)
+        await model.warm()
+        begun = clock.now()
+        with pytest.raises(GloveError) as fault:
+            await model.prompt(QUESTION, Ear().record, AbortToken())
+        assert clock.now() - begun < 8.0
+        await model.close()
     assert fault.value.code == "ERR_MODEL_UNREACHABLE"
 
 
