@@ -27,6 +27,13 @@ def _listed(value: object) -> object:
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
+def _address(value: str) -> str:
+    """An address of a speech service, or nothing."""
+    if value and not re.fullmatch(r"(https?|wss?|tcp)://[^\s/@]+(/\S*)?", value):
+        raise ValueError("an address such as http://localhost:8000/v1, without user name or password")
+    return value
+
+
 class Section(BaseModel):
     """Base of all sections: unknown keys are errors, values cannot change afterwards."""
 
@@ -70,6 +77,38 @@ class SpeechConfig(Section):
     def default_language(self) -> str:
         """The primary subtag of the language to speak when nothing else is known."""
         return self.fixed_language or self.primary_language.split("-")[0]
+
+
+class SttConfig(Section):
+    """Who recognises speech."""
+
+    provider: Literal["local", "elevenlabs", "openai"] = Field(
+        default="local",
+        description="local is this machine (speech.stt); openai is any server with OpenAI's transcriptions.",
+    )
+    url: str = Field(default="", description="Address of the provider; empty takes the provider's own.")
+    model: str = Field(default="", description="Model of the provider; empty takes the provider's default.")
+    fallback: Literal["local", "none"] = Field(
+        default="local", description="Who recognises speech while the provider is in trouble: this machine, or nobody."
+    )
+
+    _is_address = field_validator("url")(_address)
+
+
+class TtsConfig(Section):
+    """Who speaks."""
+
+    provider: Literal["local", "elevenlabs", "openai"] = Field(
+        default="local", description="local is this machine (speech.tts); openai is any server with OpenAI's speech."
+    )
+    url: str = Field(default="", description="Address of the provider; empty takes the provider's own.")
+    model: str = Field(default="", description="Model of the provider; empty takes the provider's default.")
+    voice: str = Field(default="", description="Voice of the provider; empty takes the provider's default.")
+    fallback: Literal["local", "none"] = Field(
+        default="local", description="Who speaks while the provider is in trouble: this machine, or nobody."
+    )
+
+    _is_address = field_validator("url")(_address)
 
 
 class TurnsConfig(Section):
@@ -259,6 +298,8 @@ class GloveConfig(BaseSettings):
     )
 
     speech: SpeechConfig = SpeechConfig()
+    stt: SttConfig = SttConfig()
+    tts: TtsConfig = TtsConfig()
     turns: TurnsConfig = TurnsConfig()
     model: ModelConfig = ModelConfig()
     device: DeviceConfig = DeviceConfig()
