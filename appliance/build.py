@@ -217,7 +217,8 @@ def voice_settings(config: GloveConfig) -> VoiceSettings:
 
 def turn_detector(config: GloveConfig, mind: Mind) -> TurnDetector:
     """Rules, with complete commands answered soonest."""
-    from audio.turns.hold import CommandDetector, HoldTimes, RuleDetector
+    from audio.turns.hold import HoldTimes
+    from audio.turns.rules import CommandDetector, RuleDetector
 
     turns = config.turns
     rules = RuleDetector(

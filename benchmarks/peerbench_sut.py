@@ -45,7 +45,8 @@ from audio.io.player import Player
 from audio.pcm import FRAME_SAMPLES, FrameCutter, Pcm
 from audio.stt.base import SegmentStt, Transcript
 from audio.tts.base import AudioChunk, PieceDone, TtsAdapter, TtsDone, WordTiming
-from audio.turns.hold import HoldTimes, RuleDetector
+from audio.turns.hold import HoldTimes
+from audio.turns.rules import RuleDetector
 from audio.vad.segment import SegmentSettings
 from audio.vad.silero import SileroVad
 from audio.voice import GloveVoice

@@ -16,17 +16,25 @@ import structlog
 from agents.base.errors import GloveVoiceError
 from agents.base.scope import Scope
 from audio.gate import SpeechGate
-from audio.pcm import CAPTURE_RATE_HZ, Pcm
+from audio.pcm import CAPTURE_RATE_HZ, Pcm, ms_to_samples
 from audio.stt.base import Transcript
 from audio.turns.barge_in import BargeIn
 from audio.turns.contract import TRANSITIONS, Committed, Phase, TurnHost, TurnSettings
-from audio.turns.hold import RuleDetector, TurnDetector
+from audio.turns.hold import TurnDetector, Utterance
+from audio.turns.rules import RuleDetector
+from audio.turns.tail import Tail
 from audio.turns.transcriber import Transcriber
 from audio.turns.words import has_words
 from audio.vad.base import SpeechEnd, SpeechProb, SpeechRealStart, SpeechStart, VadAdapter, VadEvent, VadMisfire
 from audio.vad.feed import VadFeed
 
 log = structlog.get_logger(__name__)
+
+JUDGED_S = 8.0
+"""So much of the end of an utterance is shown to the detector."""
+
+SILENCE_JUDGED_MS = 200
+"""So much of the silence behind it."""
 
 __all__ = ["TRANSITIONS", "Committed", "Phase", "TurnEngine", "TurnHost", "TurnSettings"]
 
@@ -69,6 +77,7 @@ class TurnEngine:
         self._feed = VadFeed(vad, self._on_stalled) if vad else None
         self._gate = SpeechGate(preroll_ms=self.settings.preroll_ms) if vad else None
         self._scope = Scope("turns")
+        self._tail = Tail(JUDGED_S)
         self._sequence = 0
         self._established = 0.0
         self._hold: asyncio.TimerHandle | None = None
@@ -100,7 +109,7 @@ class TurnEngine:
         if self._by_key and self.phase is Phase.HOLDING:
             return
         if self._feed is None or self.phase is Phase.HELD:
-            self._transcriber.append(frame)
+            self._append(frame)
             if self.phase is Phase.HELD:
                 self._transcriber.voiced()
             self._limit()
@@ -109,7 +118,7 @@ class TurnEngine:
             self._on_vad(event)
         assert self._gate is not None
         for chunk in self._gate.feed(frame):
-            self._transcriber.append(chunk)
+            self._append(chunk)
         self._limit()
 
     def hold(self, frames: Iterable[Pcm]) -> None:
@@ -124,7 +133,7 @@ class TurnEngine:
         else:
             self.forget()
             for frame in frames:
-                self._transcriber.append(frame)
+                self._append(frame)
         self._move(Phase.HELD)
         self._by_key = True
         self.host.user_started()
@@ -157,6 +166,10 @@ class TurnEngine:
         """Stop; idempotent. The transcriber and the detector belong to the owner."""
         self.forget()
         await self._scope.close()
+
+    def _append(self, chunk: Pcm) -> None:
+        self._transcriber.append(chunk)
+        self._tail.append(chunk)
 
     def _on_vad(self, event: VadEvent) -> None:
         match event:
@@ -226,7 +239,7 @@ class TurnEngine:
         self._move(Phase.SPEAKING)
         if self._gate is not None:
             for chunk in self._gate.open():
-                self._transcriber.append(chunk)
+                self._append(chunk)
         self._transcriber.voiced()
         self.host.user_started()
 
@@ -279,7 +292,9 @@ class TurnEngine:
         if unwanted:
             self._discard(unwanted)
             return
-        hold = self._detector.decide(transcript.text, transcript.language)
+        hold = await self._detector.judge(self._utterance(transcript))
+        if sequence != self._sequence:
+            return
         loop = asyncio.get_running_loop()
         ms, reason = (0, "push_to_talk" if self._by_key else "command") if now else (hold.ms, hold.reason)
         due = self._established + ms / 1000
@@ -287,6 +302,11 @@ class TurnEngine:
         end_s = (self._last_voice or self._sample) / CAPTURE_RATE_HZ
         committed = Committed(transcript.text, transcript.language, end_s, reason, ms, late_ms)
         self._hold = loop.call_at(max(loop.time(), due), self._commit, sequence, committed)
+
+    def _utterance(self, transcript: Transcript) -> Utterance:
+        spare_ms = max(0.0, self._silent_ms() - SILENCE_JUDGED_MS)
+        sound = self._tail.until(ms_to_samples(spare_ms, CAPTURE_RATE_HZ))
+        return Utterance(transcript.text, transcript.language, sound)
 
     def _unwanted(self, whole: Transcript, trimmed: Transcript) -> str:
         """Why the utterance is no turn; empty if it is one."""
@@ -325,6 +345,7 @@ class TurnEngine:
         self._over_agent = self._by_key = self._worded = False
         self._last_voice = 0
         self._transcriber.clear()
+        self._tail.clear()
         if self._probe is not None:
             self._probe.cancel()
             self._probe = None

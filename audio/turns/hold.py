@@ -1,17 +1,17 @@
-"""How long to wait after the voice has stopped before the turn counts as finished.
+"""How long to wait after the voice has stopped before the turn counts as finished, and who may say so.
 
-The wait (the *hold*) begins where the voice detector has established silence. A finished question is answered soon, a
-sentence that breaks off is given time. Text is one witness only: recognisers put a full stop behind almost anything.
+The wait (the *hold*) begins where the voice detector has established silence, however late its length is known. What
+judges is a detector; several kinds exist (``rules``, ``scored``, ``combined``) and others can be written.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
-from audio.turns.words import words
+import numpy as np
+
+from audio.pcm import Pcm
 
 
 @dataclass(frozen=True)
@@ -20,14 +20,6 @@ class Hold:
 
     ms: int
     reason: str
-
-
-class TurnDetector(Protocol):
-    """Judges whether a transcript is a finished turn."""
-
-    def decide(self, text: str, language: str) -> Hold:
-        """The hold for ``text`` (BCP-47 primary tag ``language``)."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -41,105 +33,38 @@ class HoldTimes:
     dictation: int = 2000
 
 
-_OPEN_ENDINGS: dict[str, frozenset[str]] = {
-    "en": frozenset(
-        "a an the and or but so because if when while that which who to of for from with in on at by about into than "
-        "as is are was were my your his her our their this these those some any um uh er erm hmm like and/or i'm i'd "
-        "we're it's let's please then also maybe".split()
-    ),
-    "de": frozenset(
-        "ein eine einen einem einer der die das den dem des und oder aber weil wenn dass ob als zu von für mit in im "
-        "an am auf bei nach aus über mein meine dein deine ist sind war äh ähm also noch bitte dann".split()
-    ),
-    "es": frozenset("un una el la los las y o pero porque si que de a en con por para mi tu es son eh este".split()),
-    "fr": frozenset(
-        "un une le la les des et ou mais parce si que de à en avec pour par mon ton est sont euh donc".split()
-    ),
-}
-
-_JA_OPEN = (
-    "て",
-    "が",
-    "けど",
-    "から",
-    "は",
-    "を",
-    "に",
-    "と",
-    "で",
-    "の",
-    "も",
-    "へ",
-    "し",
-    "ので",
-    "たら",
-    "えっと",
-    "あの",
-)
-_CLOSERS = "\"'”’»」』）)] "
-_QUESTION = re.compile(r"[?？]$")
-_FINISHED = re.compile(r"[.!。！]$")
-_BROKEN_OFF = re.compile(r"(…|\.\.\.|[,;:、—–-])$")
-_SPELLED = re.compile(r"^(?:[a-zà-ÿ]|\d+)$")
+def no_sound() -> Pcm:
+    """What an utterance sounds like whose sound is not kept."""
+    return np.zeros(0, np.int16)
 
 
-class RuleDetector:
-    """Judges by punctuation and last words, in English, German, Spanish, French and Japanese."""
+@dataclass(frozen=True)
+class Utterance:
+    """What a detector judges.
 
-    def __init__(self, times: HoldTimes | None = None) -> None:
-        self.times = times or HoldTimes()
-
-    def decide(self, text: str, language: str) -> Hold:
-        """See ``TurnDetector``."""
-        times = self.times
-        bare = text.strip().rstrip(_CLOSERS)
-        said = words(bare)
-        if not said:
-            return Hold(0, "empty")
-        if self._spelling(said):
-            return Hold(times.dictation, "dictation")
-        if _QUESTION.search(bare):
-            return Hold(times.question, "question")
-        if _BROKEN_OFF.search(bare) or self._open_ended(bare, said, language):
-            return Hold(times.unfinished, "unfinished")
-        if _FINISHED.search(bare):
-            return Hold(times.statement, "statement")
-        return Hold(times.unfinished, "unpunctuated")
-
-    @staticmethod
-    def _spelling(said: tuple[str, ...]) -> bool:
-        """A run of single letters or digit groups ("0-0-7", "A B C"): the speaker is dictating and may go on."""
-        tail = list(said[-2:])
-        spelled = all(_SPELLED.match(word) for word in tail)
-        return spelled and (len(tail) > 1 or tail[-1].isdigit())
-
-    @staticmethod
-    def _open_ended(bare: str, said: tuple[str, ...], language: str) -> bool:
-        if language == "ja":
-            return not _FINISHED.search(bare) and bare.endswith(_JA_OPEN)
-        endings = _OPEN_ENDINGS.get(language, _OPEN_ENDINGS["en"])
-        if said[-1] in endings:
-            return True
-        return len(said) >= 2 and said[-1].isdigit() and said[-2] in endings
-
-
-class CommandDetector:
-    """Answers complete commands soonest: ``is_command`` tells whether the whole text is one; the rest is ``inner``'s.
-
-    Args:
-        inner: judges everything that is no command.
-        is_command: for example the intent matcher of the tools in force.
-        hold_ms: the hold of a complete command.
+    Attributes:
+        text: what was said; may be wrong, and is punctuated only if the recogniser does that.
+        language: BCP-47 primary tag.
+        sound: its last seconds at 16 kHz, with its pre-roll if it is short, and a little of the silence behind it.
+            Empty where there is none.
+        context: what was said before, as (``user`` or ``assistant``, text), oldest first.
     """
 
-    def __init__(self, inner: TurnDetector, is_command: Callable[[str, str], bool], hold_ms: int = 250) -> None:
-        self._inner = inner
-        self._is_command = is_command
-        self._hold_ms = hold_ms
+    text: str
+    language: str = "en"
+    sound: Pcm = field(default_factory=no_sound, repr=False, compare=False)
+    context: tuple[tuple[str, str], ...] = ()
 
-    def decide(self, text: str, language: str) -> Hold:
-        """See ``TurnDetector``."""
-        hold = self._inner.decide(text, language)
-        if hold.ms > self._hold_ms and hold.reason != "dictation" and self._is_command(text, language):
-            return Hold(self._hold_ms, "command")
-        return hold
+
+class TurnDetector(Protocol):
+    """Judges whether an utterance is a finished turn."""
+
+    async def judge(self, utterance: Utterance) -> Hold:
+        """The hold for ``utterance``. Never raises and never takes long: a detector that fails answers by its rules."""
+        ...
+
+
+def curved(probability: float, shortest_ms: int, longest_ms: int, curve: float) -> int:
+    """The hold for a probability (0…1) that the turn is over: the surer, the shorter, without a threshold."""
+    doubt = 1.0 - min(1.0, max(0.0, probability))
+    return round(shortest_ms + (longest_ms - shortest_ms) * doubt**curve)

@@ -1,7 +1,7 @@
 """The log-mel picture of the last eight seconds of speech that Smart Turn looks at.
 
-It is Whisper's spectrogram (Radford et al. 2022, section 2.2: 25 ms Hann windows every 10 ms, 80 mel bands after Slaney)
-of sound that was brought to zero mean and unit variance, ending with the sound and silent before it.
+It is Whisper's spectrogram (Radford et al. 2022, section 2.2: 25 ms Hann windows every 10 ms, 80 mel bands after
+Slaney) of sound that was brought to zero mean and unit variance, ending with the sound and silent before it.
 """
 
 from __future__ import annotations

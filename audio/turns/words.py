@@ -5,22 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from audio.turns.languages import HUMS, language
+
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-
-_HUMS = frozenset(
-    "mhm mm mmm hm hmm hmmm uh um uhm er erm ah aha uhuh uh-huh mm-hmm mmhmm huh oh ooh hä äh ähm öh tja euh eh ehm "
-    "ん うん ふん へえ はい ええ ああ".split()
-)
-"""Sounds that a listener makes; never a turn of their own while the agent speaks."""
-
-_NODS: dict[str, frozenset[str]] = {
-    "en": frozenset("yeah yep yup okay ok right sure cool nice great wow really exactly indeed i see got it".split()),
-    "de": frozenset("ja jo okay ok genau gut schön klar stimmt richtig ach so aha alles verstehe ich".split()),
-    "es": frozenset("sí si vale claro bien ya okay ok exacto entiendo".split()),
-    "fr": frozenset("oui ouais d'accord bien okay ok voilà ah bon je vois".split()),
-    "ja": frozenset(("そう", "なるほど", "そうですね", "そうです", "はい", "うん")),
-}
-"""Words with which a listener says "go on"."""
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -41,17 +28,47 @@ def _is_unspaced(char: str) -> bool:
     return 0x3040 <= code <= 0x30FF or 0x3400 <= code <= 0x9FFF or 0xF900 <= code <= 0xFAFF
 
 
-def is_backchannel(text: str, language: str = "en") -> bool:
+def is_backchannel(text: str, tag: str = "en") -> bool:
     """Whether ``text`` is only a listener's sign of life ("mhm", "yeah, okay"), at most three words long."""
-    said = words(text)
-    joined = "".join(said)
-    if joined in _HUMS or joined in _NODS.get(language, frozenset()):
+    said, nods = words(text), language(tag).nods
+    if "".join(said) in HUMS | nods:
         return True
-    nods = _NODS.get(language, _NODS["en"])
-    return 0 < len(said) <= 3 and all(word in _HUMS or word in nods for word in said)
+    return 0 < len(said) <= 3 and all(word in HUMS or word in nods for word in said)
 
 
 def has_words(text: str) -> bool:
     """Whether ``text`` holds anything besides hums and sound captions such as "[coughs]" or "(laughter)"."""
-    bare = re.sub(r"[\[(*♪][^\])*♪]*[\])*♪]", " ", text)
-    return any(word not in _HUMS for word in words(bare))
+    bare = re.sub(r"[\[(（【*♪][^\])）】*♪]*[\])）】*♪]", " ", text)
+    said = words(bare)
+    return "".join(said) not in HUMS and any(word not in HUMS for word in said)
+
+
+def same_words(one: str, other: str) -> bool:
+    """Whether two texts say the same, however they are punctuated, capitalised and spaced."""
+    return words(one) == words(other)
+
+
+def goes_on(before: str, after: str) -> bool:
+    """Whether ``after`` begins with all the words of ``before`` (as long or longer)."""
+    said = words(before)
+    return words(after)[: len(said)] == said
+
+
+def remainder(before: str, after: str) -> str:
+    """What ``after`` says beyond the words of ``before``, as it is written but without punctuation at its start.
+
+    ``after`` must begin with the words of ``before`` (``goes_on``).
+    """
+    skip = len(words(before))
+    for match in _WORD.finditer(after):
+        if skip <= 0:
+            return after[match.start() :].strip()
+        if len(words(match.group())) <= skip:
+            skip -= len(words(match.group()))
+            continue
+        for at, char in enumerate(match.group(), match.start()):
+            # Only text without spaces holds several words in one match, and then each character is one.
+            if skip <= 0:
+                return after[at:].strip()
+            skip -= len(words(char))
+    return ""

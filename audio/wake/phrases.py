@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
+from audio.turns.languages import LANGUAGES
 from audio.turns.words import words
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -55,13 +56,9 @@ def _letters(text: str) -> str:
     return "".join(words(text)).replace("'", "")
 
 
-_STOP = frozenset(
-    "stop stopp halt cancel quiet silence enough dismiss shush hush ruhe aus genug still schluss aufhören para basta "
-    "alto silencio cállate arrête assez tais silence suffit".split()
-)
-_STOP_PHRASES = ("shut up", "that's enough", "turn it off", "be quiet", "sei still", "ça suffit", "tais toi")
-_STOP_UNSPACED = ("ストップ", "止めて", "とめて", "やめて", "止まれ")
-_POLITE = frozenset("please ok okay now it that the alarm timer bitte jetzt por favor ya s'il te plaît vous".split())
+_STOPS = frozenset[str]().union(*(entry.stops for entry in LANGUAGES.values()))
+_STOP_PHRASES = frozenset[str]().union(*(entry.stop_phrases for entry in LANGUAGES.values()))
+_COURTESIES = frozenset[str]().union(*(entry.courtesies for entry in LANGUAGES.values()))
 _LONGEST_STOP = 5
 
 
@@ -74,10 +71,7 @@ def is_stop(text: str, phrases: Sequence[str] = ()) -> bool:
     bare = strip_wake_phrase(text, phrases, heard=False) if phrases else text.strip()
     if not bare:
         return bool(phrases) and bool(words(text))
-    joined = "".join(words(bare))
-    if joined in _STOP_UNSPACED:
-        return True
     said = words(bare)
-    if " ".join(said) in _STOP_PHRASES:
+    if "".join(said) in _STOP_PHRASES or " ".join(said) in _STOP_PHRASES:
         return True
-    return 0 < len(said) <= _LONGEST_STOP and bool(_STOP & set(said)) and set(said) <= _STOP | _POLITE
+    return 0 < len(said) <= _LONGEST_STOP and bool(_STOPS & set(said)) and set(said) <= _STOPS | _COURTESIES
