@@ -35,7 +35,7 @@ class Verdict:
 ALLOWED = Verdict(True)
 
 _SAID = ""
-"""Whoever closes a question unanswered has told the user so; nothing is left to say."""
+"""Whoever gives a question up has told the user so; nothing is left to say."""
 
 _LEFT_ALONE = {
     "en": "All right, I will leave it.",
@@ -94,7 +94,9 @@ class Permissions:
             return Verdict(False, f"Nobody answered the question for permission to run {tool.name}.", _SAID)
         except QuestionClosed as closed:
             log.info("permission question closed", tool=tool.name, error=closed.code)
-            return Verdict(False, f"The question for permission to run {tool.name} was refused. {closed}", _SAID)
+            # Whoever will not answer is told what comes of it; of any other end the room has told already.
+            speech = None if closed.code == "ERR_SLOT_REJECTED" else _SAID
+            return Verdict(False, f"The question for permission to run {tool.name} was refused. {closed}", speech)
         except GloveError as refusal:
             log.info("permission question refused", tool=tool.name, error=refusal.code)
             return Verdict(False, f"The question for permission to run {tool.name} was refused.")

@@ -28,11 +28,9 @@ class YesNo:
 
     Attributes:
         text: the question.
-        stop_is_no: whether refusing to answer is a no.
     """
 
     text: Words
-    stop_is_no: bool = False
     takes_anything = False
 
     def question(self, language: str) -> str:
@@ -46,7 +44,7 @@ class YesNo:
     def hear(self, utterance: str, language: str) -> Verdict:
         """See ``Dialogue``."""
         if is_stop(utterance, language):
-            return Understood(False) if self.stop_is_no else Refused()
+            return Refused()
         said = polarity(utterance, language)
         return NotUnderstood() if said is None else Understood(said is Polarity.YES)
 

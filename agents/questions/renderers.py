@@ -59,7 +59,7 @@ def _permission(value: Any) -> Dialogue:
             return phrase("permission", language, tool=tool)
         return phrase("permission_with", language, tool=tool, details=", ".join(details))
 
-    return YesNo(text, stop_is_no=True)
+    return YesNo(text)
 
 
 def _confirm(value: Any) -> Dialogue:

@@ -60,6 +60,23 @@ async def test_an_appliance_alone_asks_for_permission(answer: str, opened: list[
     await room.session.close()
 
 
+@pytest.mark.parametrize(("answer", "asked_again"), [("Stop.", True), ("Cancel.", True), ("No.", False)])
+async def test_stop_is_no_lasting_no(answer: str, asked_again: bool) -> None:
+    done: list[str] = []
+    room = await inhabited(simulated(), garage(done))
+    room.session.voice.say_to_agent("Open the garage.")
+    await listening(room)
+    assert await room.say(answer) == "All right, I will leave it."
+    before = len(room.heard)
+    room.session.voice.say_to_agent("Open the garage.")
+    async with asyncio.timeout(60):
+        while len(room.heard) == before:
+            await asyncio.sleep(0.02)
+    assert (room.heard[before] == QUESTION) == asked_again
+    assert done == []
+    await room.session.close()
+
+
 async def test_it_leaves_things_alone_when_nobody_answers_and_says_so_once() -> None:
     done: list[str] = []
     room = await inhabited(simulated(), garage(done))

@@ -55,7 +55,8 @@ def test_the_question(renderer: str, question: str) -> None:
     ("renderer", "said", "verdict"),
     [
         ("permission_request", "Yes, please.", Understood(True)),
-        ("permission_request", "Never mind.", Understood(False)),
+        ("permission_request", "Never mind.", Refused()),
+        ("permission_request", "No.", Understood(False)),
         ("permission_request", "Blue.", NotUnderstood()),
         ("confirm_action", "No.", Understood(False)),
         ("confirm_action", "Cancel.", Refused()),
