@@ -3,7 +3,9 @@
 A canceller learns the delay between the reference and its echo, so the two must advance together: one frame of
 reference per frame of microphone, whenever the threads happen to run. Nothing is dropped to get there. When the
 reference is late, the microphone's frame goes without and the reference stays that much older; when it has piled up
-(the two clocks drift, a sink asks for more at once), two frames are given for one of the microphone.
+(the two clocks drift, a sink asks for more at once), two frames are given for one of the microphone. In silence it
+comes back by the same means to where it was when something last sounded, so that cancellation need not find its place
+again.
 """
 
 from __future__ import annotations
@@ -53,14 +55,17 @@ class Reference:
         self.lost = 0
         self.late = 0
         self.gaps = 0
-        self._doubled = 0
+        self._shift = 0
+        self._home = 0
+        self._moves = 0
         self.written = 0
         self.taken = 0
 
     @property
     def slips(self) -> int:
-        """How often reference and echo have moved against each other, so that a canceller must find its place anew."""
-        return self.late + self.gaps + self._doubled
+        """How often reference and echo have moved against each other, so that a canceller must find its place anew.
+        What is put right before anything sounds does not count."""
+        return self._moves + self.gaps
 
     @property
     def pending(self) -> int:
@@ -103,15 +108,38 @@ class Reference:
             self._count_late()
             return []
         self._empty = 0
+        sounds = bool(self._frames[0].any())
+        if sounds:
+            self._settle_here()
+        elif self._shift != self._home:
+            return self._come_home()
         ahead = len(self._frames) - 1 - waiting
         if len(self._frames) == 1 or not self._piled_up(ahead):
             return [self._next()]
-        self._doubled += 1
+        self._shift -= 1
+        self._settle_here()
         return [self._next(), self._next()]
+
+    def _settle_here(self) -> None:
+        """From now on this is how reference and echo lie."""
+        if self._shift != self._home:
+            self._home = self._shift
+            self._moves += 1
+
+    def _come_home(self) -> list[Pcm]:
+        """Nothing sounds, so that a frame less or more is not heard: be again where the last sound was."""
+        if self._shift < self._home:
+            self._shift += 1
+            return []
+        if len(self._frames) > 1 and not self._frames[1].any():
+            self._shift -= 1
+            return [self._next(), self._next()]
+        return [self._next()]
 
     def _count_late(self) -> None:
         """A sink that has given nothing for long has stopped, and is late no more."""
         self.late += 1
+        self._shift += 1
         self._empty += 1
         if self._empty >= BURST:
             self._running, self._empty = False, 0
@@ -135,6 +163,7 @@ class Reference:
             chunk = self._chunks.popleft()
             if chunk is None:
                 self._running, self._empty = False, 0
+                self._home = self._shift
                 self._frames.clear()
                 self._cutter.reset()
             elif chunk.size == self._size and not self._cutter.pending:

@@ -38,7 +38,8 @@ def test_a_sink_that_is_late_delays_the_reference_and_loses_none_of_it() -> None
                 number += 1
         taken += [int(part[0]) for part in reference.take()]
     assert taken == list(range(len(taken)))
-    assert reference.late == reference.slips == 5 - CUSHION
+    assert reference.late == 5 - CUSHION
+    assert reference.slips == 1, "they moved against each other once, by that much"
     assert len(taken) >= 200 - 5 - CUSHION
 
 
@@ -67,6 +68,32 @@ def test_clocks_that_drift_apart_are_brought_together_without_loss() -> None:
     assert taken == list(range(len(taken)))
     assert number - len(taken) <= PILE + 2
     assert reference.lost == 0
+
+
+def test_what_got_out_of_step_in_silence_is_in_step_again_before_anything_sounds() -> None:
+    reference = Reference(48_000)
+    sound, quiet = [frame(number) for number in range(1, 101)], frame(0)
+    delays: list[set[int]] = [set(), set()]
+    for tick, pcm in enumerate([*sound, *[quiet] * 200, *sound]):
+        stalled = 150 <= tick < 156
+        for _ in range(0 if stalled else 7 if tick == 156 else 1):
+            reference.played(pcm)
+        for part in reference.take():
+            if part.any():
+                delays[tick >= 300].add(tick % 300 - int(part[0]))
+    assert reference.late > 0
+    assert len(delays[0]) == 1 and delays[1] == delays[0]
+    assert reference.slips == 0
+
+
+def test_clocks_that_drift_apart_in_silence_do_not_pile_it_up() -> None:
+    reference, quiet = Reference(48_000), frame(0)
+    for tick in range(20_000):
+        reference.played(quiet)
+        if tick % 100 == 0:
+            reference.played(quiet)
+        reference.take()
+    assert reference.lost == 0 and reference.pending <= (PILE + 2) * SIZE
 
 
 def test_what_a_sink_asks_for_at_once_when_it_begins_stays_ahead_without_a_slip() -> None:
