@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from agents.base import clock
 from agents.core.events import ToolUseResult
 from agents.core.glove import Glove
 from agents.core.messages import InboxItem
@@ -191,3 +192,18 @@ async def test_an_answer_that_could_not_be_marked_as_told_is_told_again() -> Non
     texts = [message.text for message in await store.get_messages()]
     assert sum("response: blue" in text for text in texts) == 2
     assert [text for text in texts if text in ("first", "second")] == ["first", "second"]
+
+
+async def test_what_is_made_in_one_moment_has_ids_of_its_own() -> None:
+    store, other = MemoryStore(), MemoryStore()
+    posts = [Call("glove_post_to_inbox", {"tag": "shop", "request": f"number {number}"}) for number in range(20)]
+    tasks = Call("glove_update_tasks", {"todos": [todo("paint"), todo("paint"), todo("dry")]})
+    model = ScriptedModel([[*posts, tasks], "done"])
+    started = clock.wall()
+    await Glove(model=model, store=store).build().process_request("go")
+    assert clock.wall() == started
+    for prefix, made in (("inbox_", await store.get_inbox_items()), ("task_", await store.get_tasks())):
+        ids = [item.id for item in made]
+        assert all(item_id.startswith(prefix) for item_id in ids)
+        assert len(set(ids)) == len(ids) > 1
+    assert store.identifier != other.identifier

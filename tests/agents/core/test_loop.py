@@ -298,6 +298,16 @@ async def test_a_failing_subscriber_disturbs_nobody() -> None:
     assert len(ear.of(TokenConsumption)) == 1
 
 
+async def test_one_who_subscribes_twice_is_told_twice_until_they_leave_once() -> None:
+    ear = Ear()
+    glove = Glove(model=ScriptedModel(lambda _: "hello")).add_subscriber(ear).add_subscriber(ear).build()
+    await glove.process_request("hi")
+    assert len(ear.of(TokenConsumption)) == 2
+    glove.remove_subscriber(ear)
+    await glove.process_request("hi")
+    assert len(ear.of(TokenConsumption)) == 3
+
+
 async def test_what_the_inbox_brought_is_told_once_and_what_blocks_every_time() -> None:
     store = MemoryStore()
     await store.add_inbox_item(
