@@ -5,14 +5,18 @@ from __future__ import annotations
 import dataclasses
 import re
 from datetime import UTC, datetime
+from typing import get_args
 
 import pytest
 
 from agents import testing
 from agents.base.clock import run_virtual
 from agents.core import display, events
+from agents.core.external import Disposition
+from agents.core.runtime_context import DELIVERIES
 from agents.core.tool import Tool
 from agents.models.providers import PROVIDERS
+from agents.stores.memory import MemoryStore
 from agents.web.tools.ready_made import ready_made_tools
 from tests.docs.pages import ROOT, Page, Section, printed_by, quoted
 
@@ -65,6 +69,16 @@ def test_every_provider_is_listed_with_what_it_takes() -> None:
         assert protocol == provider.format, name
         assert set(media.split(", ")) == provider.media, name
         assert int(tokens) == provider.max_tokens, name
+
+
+def test_every_disposition_delivery_and_group_of_stores_is_explained() -> None:
+    for heading, known in (
+        ("disposition", get_args(Disposition)),
+        ("delivery", DELIVERIES),
+        ("group", MemoryStore.supports),
+    ):
+        named = [word for row in PAGE.table(heading) for word in re.findall(r"`(\w+)`", row[0])]
+        assert set(known) <= set(named), heading
 
 
 def test_every_double_is_named() -> None:
