@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import Any, Literal
+from typing import Any
 
 from agents.base import clock
 from agents.questions.choices import Option, chosen
@@ -13,8 +13,7 @@ from agents.questions.contract import GoesOn, NotUnderstood, Refused, Understood
 from agents.questions.polar import Polarity, is_skip, is_stop, polarity
 from agents.questions.sentences import either, phrase, sentence
 from agents.questions.values import spoken_date, spoken_email, spoken_number
-
-Kind = Literal["text", "number", "email", "date", "choice", "boolean"]
+from agents.web.tools.arguments import FieldKind
 
 _LONGEST_NAME = 5
 """Up to this many words a text is a name or a label, and the recogniser's full stop does not belong to it."""
@@ -33,7 +32,7 @@ class Field:
 
     name: str
     label: str
-    kind: Kind = "text"
+    kind: FieldKind = "text"
     required: bool = True
     options: tuple[Option, ...] = ()
 

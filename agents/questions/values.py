@@ -8,9 +8,7 @@ from itertools import pairwise
 
 from agents.models.utterance import readings
 from agents.questions.ordinals import with_digits
-
-EMAIL = r"^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$"
-"""What passes for an e-mail address."""
+from agents.web.tools.arguments import EMAIL
 
 _AT = ("at sign", "at", "klammeraffe", "ät", "arobase", "arroba", "アットマーク", "アット")
 _DOT = ("dot", "punkt", "point", "punto", "ドット")

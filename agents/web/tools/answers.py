@@ -7,8 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, create_model
 
-from agents.questions.values import EMAIL
-from agents.web.tools.arguments import FieldArgs, OptionArgs
+from agents.web.tools.arguments import EMAIL, FieldArgs, OptionArgs
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=20_000)]
 _Email = Annotated[str, StringConstraints(strip_whitespace=True, pattern=EMAIL, max_length=320)]

@@ -10,6 +10,12 @@ MOST_OPTIONS = 12
 MOST_FIELDS = 20
 MOST_STEPS = 20
 
+EMAIL = r"^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$"
+"""What passes for an e-mail address."""
+
+FieldKind = Literal["text", "number", "email", "date", "choice", "boolean"]
+"""What a field of a form takes."""
+
 Line = Annotated[str, Field(min_length=1, max_length=300)]
 Passage = Annotated[str, Field(min_length=1, max_length=4000)]
 
@@ -57,7 +63,7 @@ class FieldArgs(_Arguments):
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$", description="Key of the value.")]
     label: Line
-    type: Literal["text", "number", "email", "date", "choice", "boolean"] = "text"
+    type: FieldKind = "text"
     required: bool = True
     options: Annotated[list[OptionArgs], Field(max_length=MOST_OPTIONS, description="For type choice.")] = []
     placeholder: Annotated[str, Field(max_length=300)] = ""
