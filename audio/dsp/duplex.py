@@ -30,6 +30,8 @@ TAIL_MS = 250
 """How long the gate stays closed after the last sound: the sound buffers and the room."""
 REST_MS = 5000
 """After this long without sound there is no echo left, and frames pass untouched: an idle device costs nothing."""
+REFRESH_FRAMES = 50
+"""Cancellation begins anew at most twice per second: a machine that is much too busy moves the two all the time."""
 QUIET_PEAK = 32
 """Samples up to this (-60 dB) make no echo worth the name."""
 
@@ -57,6 +59,8 @@ class EchoPath:
         self.duplex = Duplex.HALF if gates else Duplex.FULL
         self._since_sound_ms: float = REST_MS
         self._proof = CancellationProof()
+        self._stale = False
+        self._since_refresh = 0
         self.gated = 0
 
     @property
@@ -104,6 +108,7 @@ class EchoPath:
         if self.at_rest:
             self._meter.rest(power(frame))
             return frame
+        self._refresh(self._canceller)
         clean = self._canceller.process(frame, reference)
         if self._since_sound_ms <= TAIL_MS:
             before, after = power(frame), power(clean)
@@ -115,16 +120,24 @@ class EchoPath:
             self._meter.rest(power(frame))
         return clean
 
+    def _refresh(self, canceller: EchoCanceller) -> None:
+        self._since_refresh += 1
+        if self._stale and self._since_refresh >= REFRESH_FRAMES:
+            self._stale, self._since_refresh = False, 0
+            canceller.reset()
+
     def reset(self) -> None:
-        """A device was opened anew: measure again, and let cancellation, which follows by itself, learn for a while."""
+        """A device was opened anew: measure again, and let cancellation learn for a while."""
         self._meter.reset()
-        self._proof.demand()
+        self.slipped()
         if self._canceller is not None:
             self.duplex = Duplex.FULL
 
     def slipped(self) -> None:
-        """Reference and echo have moved against each other: let cancellation find its place again."""
+        """Reference and echo have moved against each other: let cancellation learn anew, which takes it a tenth of a
+        second where finding its place again takes several."""
         self._proof.demand()
+        self._stale = True
 
     def _clock(self, reference: Sequence[Pcm]) -> None:
         if any(part.any() and _peak(part) > QUIET_PEAK for part in reference):
