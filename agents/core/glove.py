@@ -51,6 +51,7 @@ class Glove(AgentBuilder):
         *,
         language: str | None = None,
         heard_reports: bool = False,
+        turn_id: str | None = None,
     ) -> Message:
         """Answer the user, or the events of a wake. Returns the last agent message of the turn.
 
@@ -62,6 +63,7 @@ class Glove(AgentBuilder):
             abort: stops the turn, also while it waits for earlier ones.
             language: language of the user's words (BCP-47 primary tag).
             heard_reports: the caller speaks replies aloud and calls ``report_heard`` once for each reply with text.
+            turn_id: id of the message that holds the user's words; a fresh one when None.
 
         Raises:
             Aborted: the turn was aborted. What was said and done until then is stored.
@@ -76,7 +78,7 @@ class Glove(AgentBuilder):
             turn.abort.check()
             if not isinstance(request, Wake):
                 self._arrivals.activity.seen()
-            message = None if isinstance(request, Wake) else user_message(request)
+            message = None if isinstance(request, Wake) else user_message(request, turn_id)
             work = asyncio.ensure_future(self._turn(core, message, turn))
             return await carefully(work, turn.abort)
         finally:

@@ -177,12 +177,13 @@ def new_turn_id() -> str:
     return f"turn_{uuid.uuid4().hex}"
 
 
-def user_message(request: str | Sequence[ContentPart]) -> Message:
-    """What a person said, as the message that a turn begins with."""
+def user_message(request: str | Sequence[ContentPart], turn_id: str | None = None) -> Message:
+    """What a person said, as the message that a turn begins with; with a fresh id when ``turn_id`` is None."""
+    turn_id = turn_id or new_turn_id()
     if isinstance(request, str):
-        return Message(sender="user", text=request, id=new_turn_id())
+        return Message(sender="user", text=request, id=turn_id)
     text = parts_text(request) or "[multimodal message]"
-    return Message(sender="user", text=text, content=list(request), id=new_turn_id())
+    return Message(sender="user", text=text, content=list(request), id=turn_id)
 
 
 class TokenUsage(Shape):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -17,7 +16,7 @@ from agents.core.arrivals import Wake
 from agents.core.display import QuestionClosed, SlotPushed, SlotResolved, SlotUpdated
 from agents.core.events import AgentEvent, TokenConsumption
 from agents.core.glove import Glove
-from agents.core.messages import ContentPart, Message, TokenUsage
+from agents.core.messages import ContentPart, Message, TokenUsage, new_turn_id
 from agents.core.store import StoreAdapter
 from agents.web.backlog import Backlog
 from agents.web.readers import Readers
@@ -37,6 +36,7 @@ LOGGED_EVENTS = 1000
 class _Turn:
     """A turn that runs or waits for its place; ``done`` is how it ended."""
 
+    id: str = field(default_factory=new_turn_id)
     abort: AbortToken = field(default_factory=AbortToken)
     usage: TokenUsage = field(default_factory=TokenUsage)
     done: Event | None = None
@@ -162,10 +162,13 @@ class AgentSession:
             # The caller is told how the turn failed; anything unforeseen is also the scope's to log.
             with contextlib.suppress(Aborted, GloveError):
                 async with self._taking_part(turn):
-                    self._tell(_user_message(request))
-                    await self._run(turn, lambda: self.glove.process_request(request, turn.abort, language=language))
+                    self._tell(_user_message(turn.id, request))
+                    await self._run(turn, lambda: self._process(turn, request, language))
         finally:
             self._asked = None
+
+    async def _process(self, turn: _Turn, request: str | Sequence[ContentPart], language: str | None) -> Message:
+        return await self.glove.process_request(request, turn.abort, language=language, turn_id=turn.id)
 
     async def _wake(self, wake: Wake) -> None:
         turn = _Turn()
@@ -214,8 +217,9 @@ class AgentSession:
                 self._log.take()
 
 
-def _user_message(request: str | Sequence[ContentPart]) -> Event:
-    told: Event = {"type": "user_message", "id": f"user_{uuid.uuid4().hex}"}
+def _user_message(turn_id: str, request: str | Sequence[ContentPart]) -> Event:
+    """The user's words, under the id that their message has in the record."""
+    told: Event = {"type": "user_message", "id": turn_id}
     if isinstance(request, str):
         return {**told, "text": request}
     text = "\n".join(part.text for part in request if part.type == "text" and part.text)

@@ -42,6 +42,8 @@ class Relay {
     this.over = new AbortController();
     this.busy = false;
     this.wait = FIRST_WAIT_MS;
+    /** @type {AgentEvent & {messages: Message[]}} */
+    this.record = { type: "restored", messages: [] };
   }
 
   /** Settles when the conversation was read for the first time; rejects when that failed. @returns {Promise<null>} */
@@ -115,10 +117,11 @@ class Relay {
   /** Show the record, and then what has come since. @param {AgentEvent} attached @param {AgentEvent[]} early */
   async restore(attached, early) {
     const [messages, stats, kept] = await Promise.all([this.read("/messages"), this.read("/tokens"), this.readKept()]);
-    const settled = withoutTurns(messages.messages, early, attached.busy);
+    const untold = beforeTold(messages.messages, early) ?? messages.messages;
+    this.record = { type: "restored", messages: untold, stats, ...kept };
     this.busy = false;
     this.emit({ type: "request_end", outcome: "success" });
-    this.emit({ type: "restored", messages: settled, stats, ...kept });
+    this.emit(this.record);
     const isSlot = (/** @type {AgentEvent} */ event) => event.type.startsWith("slot");
     if (attached.busy) this.work();
     for (const event of early.filter((each) => !isSlot(each))) this.pass(event);
@@ -128,6 +131,9 @@ class Relay {
 
   /** @param {AgentEvent} event */
   pass(event) {
+    // The record can be newer than what the stream has told by then.
+    const untold = beforeTold(this.record.messages, [event]);
+    if (untold) this.emit((this.record = { ...this.record, messages: untold }));
     if (WORK.has(event.type)) this.work();
     switch (event.type) {
       case "user_message":
@@ -185,29 +191,15 @@ class Relay {
 }
 
 /**
- * The record without the turns that the stream tells of too.
+ * The record up to the first message that the stream tells of too: it tells everything that follows.
  * @param {Message[]} messages
- * @param {AgentEvent[]} events of the stream so far
- * @param {boolean} busy whether a turn ran when the stream began
- * @returns {Message[]}
+ * @param {AgentEvent[]} events
+ * @returns {Message[] | null} null when they tell nothing of it
  */
-export function withoutTurns(messages, events, busy) {
-  const begun = events.filter((event) => event.type === "user_message");
-  let left = messages;
-  for (const event of begun.reverse()) {
-    const at = left.findLastIndex((message) => message.sender === "user" && !message.tool_results && told(message, event));
-    if (at >= 0) left = left.slice(0, at);
-  }
-  if (!busy || begun.length > 0) return left;
-  const woken = left.findLastIndex((message) => message.framework_context === "event");
-  return woken >= 0 ? left.slice(0, woken) : left;
-}
-
-/** @type {(message: Message, event: AgentEvent) => boolean} */
-function told(message, event) {
-  if (message.is_compaction || message.is_skill_injection || message.framework_context) return false;
-  if ((message.pre_modified_text ?? message.text) === event.text) return true;
-  return Boolean(event.content) && JSON.stringify(message.content) === JSON.stringify(event.content);
+export function beforeTold(messages, events) {
+  const ids = new Set(events.map((event) => (event.type === "user_message" ? event.id : event.reply_id)).filter(Boolean));
+  const at = ids.size > 0 ? messages.findIndex((message) => message.id && ids.has(message.id)) : -1;
+  return at < 0 ? null : messages.slice(0, at);
 }
 
 /** @type {(fault: unknown) => number | undefined} */

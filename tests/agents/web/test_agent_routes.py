@@ -149,6 +149,16 @@ async def test_a_second_tab_sees_what_was_said_and_what_follows_once() -> None:
     await house.sessions.close()
 
 
+async def test_what_is_told_of_a_turn_can_be_found_in_the_record() -> None:
+    house = House(Say("Hello."))
+    async with house.call("POST", CHAT, {"message": "hi"}) as made:
+        events = await made.all()
+    told = [events[0]["id"], next(event["reply_id"] for event in events if event["type"] == "text_delta")]
+    _, record = await house.ask("GET", "/api/sessions/s-1/messages")
+    assert [message["id"] for message in record["messages"]] == told
+    await house.sessions.close()
+
+
 async def test_one_caller_at_a_time_and_the_other_is_told() -> None:
     house = House([Say("slow"), Say("ly", delay_s=5.0)], "Next.")
     async with house.call("POST", CHAT, {"message": "a"}) as first:

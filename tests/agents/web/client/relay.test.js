@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { GloveClient } from "../../../../agents/web/client/client.js";
-import { relayTransport, withoutTurns } from "../../../../agents/web/client/relay-transport.js";
+import { beforeTold, relayTransport } from "../../../../agents/web/client/relay-transport.js";
 
 const until = async (condition) => {
   for (let i = 0; i < 2000 && !condition(); i++) await new Promise((resolve) => setImmediate(resolve));
@@ -91,12 +91,12 @@ test("the record is shown first: what was said, used, planned, and what is asked
 
 test("a tab that comes in mid-turn shows the turn once", async () => {
   const server = new Server();
-  server.kept["/messages"].messages = [{ sender: "user", text: "one" }, { sender: "agent", text: "One." }, { sender: "user", text: "two" }];
+  server.kept["/messages"].messages = [{ sender: "user", text: "one" }, { sender: "agent", text: "One." }, { sender: "user", text: "two", id: "t2" }];
   server.attached.busy = true;
   server.attached.slots = [{ id: "slot_1", renderer: "look", input: {}, blocking: true }];
   const follow = server.follow.bind(server);
   server.follow = (first, signal) =>
-    follow(first.length > 0 ? [...first, { type: "user_message", text: "two" }, { type: "tool_use", id: "a", name: "look" }] : [], signal);
+    follow(first.length > 0 ? [...first, { type: "user_message", text: "two", id: "t2" }, { type: "tool_use", id: "a", name: "look" }] : [], signal);
   const client = await open(server);
   await until(() => client.state.timeline.length === 4);
   assert.deepEqual(texts(client), ["one", "One.", "two", "look:running"]);
@@ -187,15 +187,41 @@ test("a record that keeps no tasks is no fault", async () => {
   client.close();
 });
 
-test("turns that the stream tells are taken out of the record, and no others", () => {
-  const user = (text, more = {}) => ({ sender: "user", text, ...more });
-  const agent = (text) => ({ sender: "agent", text });
-  const told = (text) => ({ type: "user_message", text });
-  const record = [user("a"), agent("A"), user("a"), agent("B"), user("tool results", { tool_results: [{}] })];
-  assert.equal(withoutTurns(record, [], false), record);
-  assert.deepEqual(withoutTurns(record, [told("a")], true), record.slice(0, 2));
-  assert.deepEqual(withoutTurns(record, [told("a"), told("a")], false), []);
-  assert.equal(withoutTurns(record, [told("not stored yet")], true), record);
-  const woken = [user("a"), user("<events/>", { framework_context: "event" }), agent("Ring!")];
-  assert.deepEqual(withoutTurns(woken, [], true), woken.slice(0, 1));
+test("the record ends where the stream begins, whatever words are said again", () => {
+  const record = [
+    { sender: "user", text: "again", id: "t1" },
+    { sender: "agent", text: "A", id: "r1" },
+    { sender: "user", text: "old server" },
+    { sender: "user", text: "<events/>", framework_context: "event" },
+    { sender: "agent", text: "Ring!", id: "r2" },
+  ];
+  const told = (id) => ({ type: "user_message", id, text: "again" });
+  assert.equal(beforeTold(record, [told("t9"), { type: "text_delta", text: "x" }]), null);
+  assert.deepEqual(beforeTold(record, [told("t1"), { type: "text_delta", reply_id: "r1" }]), []);
+  assert.deepEqual(beforeTold(record, [{ type: "text_delta", text: "Ring!", reply_id: "r2" }]), record.slice(0, 4));
+});
+
+test("a turn that begins while the record is read is shown once, however late the stream is", async () => {
+  const server = new Server();
+  const before = [{ sender: "user", text: "hi", id: "t1" }, { sender: "agent", text: "Hello.", id: "r1" }];
+  server.kept["/messages"].messages = [...before, { sender: "user", text: "hi", id: "t2" }];
+  const client = await open(server);
+  server.tell({ type: "user_message", text: "hi", id: "t2" }, { type: "text_delta", text: "Hello again.", reply_id: "r2" });
+  await until(() => client.state.streamingText === "Hello again.");
+  assert.deepEqual(texts(client), ["hi", "Hello.", "hi"]);
+  server.tell(done, { type: "user_message", text: "hi", id: "t3" });
+  await until(() => client.state.busy && client.state.timeline.length === 5);
+  assert.deepEqual(texts(client), ["hi", "Hello.", "hi", "Hello again.", "hi"]);
+  client.close();
+});
+
+test("a turn that the record does not hold yet hides nothing that was said in the same words", async () => {
+  const server = new Server();
+  server.kept["/messages"].messages = [{ sender: "user", text: "hi", id: "t1" }, { sender: "agent", text: "Hello.", id: "r1" }];
+  const follow = server.follow.bind(server);
+  server.follow = (first, signal) => follow(first.length > 0 ? [...first, { type: "user_message", text: "hi", id: "t2" }] : [], signal);
+  const client = await open(server);
+  await until(() => client.state.timeline.length === 3);
+  assert.deepEqual(texts(client), ["hi", "Hello.", "hi"]);
+  client.close();
 });
