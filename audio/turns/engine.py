@@ -33,8 +33,8 @@ log = structlog.get_logger(__name__)
 JUDGED_S = 8.0
 """So much of the end of an utterance is shown to the detector."""
 
-SILENCE_JUDGED_MS = 200
-"""So much of the silence behind it."""
+SILENCE_JUDGED_MS = 50
+"""So much of the silence behind it: the longer the silence it hears, the surer Smart Turn is, whatever was said."""
 
 __all__ = ["TRANSITIONS", "Committed", "Phase", "TurnEngine", "TurnHost", "TurnSettings"]
 

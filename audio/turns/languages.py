@@ -55,7 +55,7 @@ LANGUAGES: dict[str, Language] = {
             "a an the and or but because if when while which to of my your his our their these those um uh er erm hmm "
             "i'm i'd i'll i've we're we'll it's that's there's what's let's you're and/or into than whether"
         ),
-        seldom_last=_set("from with for at as is are was were so that who her this some any about by like also"),
+        seldom_last=_set("from with for at as so who some any about by like also"),
         question_openings=_set(
             "what what's where where's who who's why how how's is are can could do does did will would should may"
         ),
@@ -67,11 +67,12 @@ LANGUAGES: dict[str, Language] = {
         courtesies=_set("please ok okay now it that the alarm timer"),
     ),
     "de": Language(
+        # Prefixes of verbs ("Mach das Licht an.", "Schalte es ein.") end sentences and are missing here.
         never_last=_set(
-            "ein eine einen einem einer der die das den dem des und oder aber weil wenn dass ob als zu mein meine "
-            "meinen dein deine deinen sein seine ihre äh ähm öh zum zur im vom beim ins"
+            "eine einen einem einer der die das den dem des und oder aber weil wenn dass ob als mein meine meinen dein "
+            "deine deinen sein seine ihre äh ähm öh zum zur im vom beim ins"
         ),
-        seldom_last=_set("von für mit in an am auf bei nach aus über ist sind war noch also dann"),
+        seldom_last=_set("von für in bei noch also dann"),
         question_openings=_set("was wo wer wie wann warum wieso weshalb welche welcher welches wohin woher wieviel"),
         question_endings=("oder", "nicht wahr", "oder nicht", "gell"),
         digits=_set("null eins zwei zwo drei vier fünf sechs sieben acht neun"),
