@@ -141,6 +141,8 @@ class EchoPath:
 
     def _clock(self, reference: Sequence[Pcm]) -> None:
         if any(part.any() and _peak(part) > QUIET_PEAK for part in reference):
+            # What cancellation missed at rest would cost it more than to begin anew.
+            self._stale = self._stale or self.at_rest
             self._since_sound_ms = 0
         else:
             self._since_sound_ms += FRAME_MS

@@ -109,6 +109,18 @@ def test_while_cancellation_learns_the_room_or_finds_its_place_again_the_microph
         path.slipped()
 
 
+def test_after_a_long_silence_the_first_word_is_cancelled_although_reference_and_echo_have_moved() -> None:
+    path = EchoPath("aec", WebRtcEchoCanceller())
+    far, quiet = far_end(4), silence(6 * 48_000)
+    through(path, room(far, delay_ms=60), far)
+    through(path, room(quiet, gain=0), quiet)
+    assert path.at_rest
+    echo = room(far, delay_ms=85)
+    heard = through(path, echo, far)
+    first = slice(0, 8000)  # half a second
+    assert power_db(power(echo[first])) - power_db(power(heard[first])) > 15
+
+
 def test_a_user_who_speaks_all_the_time_is_heard_in_the_end_although_there_is_no_proof() -> None:
     path = EchoPath("auto", WebRtcEchoCanceller())
     far, near = far_end(4), room(far_end(4), gain=2.0)
