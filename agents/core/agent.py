@@ -107,6 +107,22 @@ class Agent:
                 await self._context.append([part])
         return answer[-1]
 
+    async def rehearse(self, message: Message, language: str | None, abort: AbortToken) -> bool:
+        """Make the first model call of a request with ``message`` ahead; nothing is told, stored or acted on.
+
+        The request takes the call over if it turns out to be the same. Returns when that is settled: whether it
+        happened. Raises what a context provider raises, ``Aborted``, and faults of the store.
+        """
+        visible = await self._context.foreseen([])
+        saved = await self._providers.read_history(visible, abort, _tell_nobody)
+        frozen = [*saved.media, *await self._providers.read("request", abort, _tell_nobody)]
+        opening = Opening(message, frozen, await blocking_reminder(self._context))
+        history = await self._context.foreseen([*saved.records, message])
+        fresh = await self._providers.read("iteration", abort, _tell_nobody)
+        abort.check()
+        messages = opening.arrange(history, fresh)
+        return await self._prompt.rehearse(messages, self._registry.specs, language=language, abort=abort)
+
     async def compact(self, turn: Turn) -> bool:
         """Summarise the history from inside ``turn``; while tools run, not before their results are stored.
 
@@ -237,6 +253,10 @@ class Draft:
         elif isinstance(event, ModelResponse | ModelResponseComplete) and not self.text:
             self.text = event.text
         await self._notify(event)
+
+
+async def _tell_nobody(_: AgentEvent) -> None:
+    """Nobody is told about what may never happen."""
 
 
 def _calls(reply: Sequence[Message]) -> list[ToolCall]:

@@ -25,17 +25,11 @@ class Context:
         """What the model sees: from the last summary (inclusive) on, without what was never heard or was begun anew."""
         if self._owed:
             await self.append([])
-        seen: list[Message] = []
-        after: Message | None = None
-        for message in reversed(await self.store.get_visible_messages()):
-            if unheard(message):
-                continue
-            if not continued(message, after):
-                seen.append(message)
-            if message.framework_context != "runtime":
-                # Saved context stands between what a user said and what they said next.
-                after = message
-        return seen[::-1]
+        return _seen(await self.store.get_visible_messages())
+
+    async def foreseen(self, coming: Sequence[Message]) -> list[Message]:
+        """What the model would see if ``coming`` had been added; nothing is written."""
+        return _seen([*await self.store.get_visible_messages(), *self._owed, *coming])
 
     async def append(self, messages: Sequence[Message]) -> None:
         """Add messages at the end, atomically, with the time of writing where it is not set.
@@ -62,6 +56,21 @@ class Context:
         except GloveError:
             self._owed.extend(messages)
             raise
+
+
+def _seen(visible: Sequence[Message]) -> list[Message]:
+    """``visible`` without what was never heard or was begun anew."""
+    seen: list[Message] = []
+    after: Message | None = None
+    for message in reversed(visible):
+        if unheard(message):
+            continue
+        if not continued(message, after):
+            seen.append(message)
+        if message.framework_context != "runtime":
+            # Saved context stands between what a user said and what they said next.
+            after = message
+    return seen[::-1]
 
 
 async def _to_its_end(writing: Coroutine[Any, Any, None]) -> None:

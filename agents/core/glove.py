@@ -85,6 +85,28 @@ class Glove(AgentBuilder):
             if unlink is not None:
                 unlink()
 
+    async def rehearse(self, request: str, abort: AbortToken, *, language: str | None = None) -> bool:
+        """Ask the model already what ``request`` will ask if it comes; until then nothing is told, stored or acted on.
+
+        ``process_request`` takes the call over if it would make just the same one; otherwise it is given up. Does
+        nothing while a turn runs, or if the request calls hooks or skills. Returns when it is settled whether the call
+        is taken over, which ``abort`` ends at the latest: whether it was.
+
+        Args:
+            request: what the user seems to have said.
+            abort: gives the call up.
+            language: of the user's words (BCP-47 primary tag).
+
+        Raises:
+            Aborted: it was given up before the model was asked.
+            GloveError: ``ERR_NOT_BUILT``; faults of the store or a context provider.
+        """
+        core = self._built()
+        message = user_message(request)
+        if self._queue.busy or self._extensions.called_in(message):
+            return False
+        return await core.agent.rehearse(message, language, abort)
+
     async def emit_event(
         self,
         id: str,  # noqa: A002 - the name of the field on the wire

@@ -68,6 +68,10 @@ class Extensions:
         self._subagents.define(kind)
         self._offer(self._subagents.tool())
 
+    def called_in(self, message: Message) -> bool:
+        """Whether ``message`` calls a hook or a skill."""
+        return bool(parse(_words(message), self._hooks, self._skills.names).directives)
+
     async def prepare(self, message: Message, abort: AbortToken) -> Prepared:
         """Run what ``message`` calls: first the hooks, then the skills, each in the order of the text.
 
