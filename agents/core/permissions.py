@@ -9,6 +9,7 @@ import structlog
 
 from agents.base.abort import Aborted, AbortToken
 from agents.base.errors import GloveError
+from agents.base.language import translated
 from agents.core.display import DisplayManager, QuestionClosed, Unanswered
 from agents.core.store import StoreAdapter
 from agents.core.tool import Tool
@@ -67,8 +68,7 @@ class Permissions:
         verdict = await self._decide(tool, raw_input, display, abort)
         if verdict.allowed or verdict.speech is not None:
             return verdict
-        speech = _LEFT_ALONE.get(language.split("-")[0].lower(), _LEFT_ALONE["en"])
-        return replace(verdict, speech=speech)
+        return replace(verdict, speech=translated(_LEFT_ALONE, language))
 
     async def _decide(self, tool: Tool[Any], raw_input: Any, display: DisplayManager, abort: AbortToken) -> Verdict:
         gate = tool.requires_permission

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import structlog
 
 from agents.base.errors import GloveError
+from agents.base.language import primary
 from agents.core.messages import ToolResultData
 from agents.core.tool import ToolContext
 
@@ -19,7 +20,7 @@ _AND = {"en": "and", "de": "und", "es": "y", "fr": "et", "it": "e", "pt": "e"}
 
 def pick(language: str, *, en: str, de: str) -> str:
     """The text in ``language``, English where there is none."""
-    return de if language.split("-")[0].lower() == "de" else en
+    return de if primary(language) == "de" else en
 
 
 def locale_of(language: str) -> str:

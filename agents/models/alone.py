@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agents.base.abort import AbortToken
+from agents.base.language import primary, translated
 from agents.core.events import ModelResponseComplete, TextDelta
 from agents.core.messages import Message, ModelResult
 from agents.core.model import Notify, PromptRequest
@@ -101,10 +102,9 @@ def abilities(request: PromptRequest, language: str) -> str:
 
 
 def _excuse(request: PromptRequest) -> list[str]:
-    primary = (request.language or "en").split("-")[0].lower()
-    language = primary if primary in _CAN else "en"
+    language = primary(request.language)
     earlier = answered(request, MARK)
-    variants = _NEEDS_MODEL[language]
+    variants = translated(_NEEDS_MODEL, language)
     excuse = variants[earlier % len(variants)]
     can = "" if earlier else abilities(request, language)
-    return [excuse, _CAN[language].format(skills=can)] if can else [excuse]
+    return [excuse, translated(_CAN, language).format(skills=can)] if can else [excuse]

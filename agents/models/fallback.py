@@ -14,6 +14,7 @@ from agents.base import clock
 from agents.base.abort import AbortToken
 from agents.base.backoff import Backoff
 from agents.base.errors import GloveError
+from agents.base.language import translated
 from agents.core.events import AgentEvent, ModelProgress, ModelResponse, ModelResponseComplete, TextDelta
 from agents.core.messages import Message, ModelResult
 from agents.core.model import ModelAdapter, Notify, PromptRequest
@@ -212,7 +213,7 @@ class FallbackModel:
             return ""
         self._notice_due, self._noticed_at = False, now
         variants = _NOTICES.get(self._fault.code if self._fault is not None else "", _NOTICES[TROUBLE[0]])
-        return variants.get(language.split("-")[0].lower(), variants["en"])
+        return translated(variants, language)
 
     def _give_way(self, fault: GloveError | None) -> None:
         """The primary has answered (None), or could not."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agents.base.abort import AbortToken
+from agents.base.language import primary, translated
 from agents.core.messages import ModelResult
 from agents.core.model import Notify, PromptRequest
 from agents.models.alone import TOLD, abilities, answered, asked, known, say
@@ -82,12 +83,11 @@ class HonestModel:
 
 
 def _sentences(request: PromptRequest) -> list[str]:
-    primary = (request.language or "en").split("-")[0].lower()
-    language = primary if primary in _FULL else "en"
+    language = primary(request.language)
     earlier = answered(request, _MARK)
     if earlier:
-        variants = _SHORT[language]
+        variants = translated(_SHORT, language)
         return [variants[(earlier - 1) % len(variants)]]
-    why, alone, connect = _FULL[language]
+    why, alone, connect = translated(_FULL, language)
     can = abilities(request, language)
     return [why, *([alone.format(skills=can)] if can else []), connect]

@@ -9,6 +9,7 @@ from typing import Any
 
 from agents.base.abort import AbortToken
 from agents.base.clock import infer
+from agents.base.language import translated
 from agents.core.events import ModelResponseComplete, TextDelta, ToolUse
 from agents.core.messages import Message, ModelResult, ToolCall, ToolResult
 from agents.core.model import ModelAdapter, Notify, PromptRequest, ToolSpec
@@ -174,7 +175,7 @@ def spoken_result(result: ToolResult, language: str) -> str:
         return data.message
     if data.status == "success" and isinstance(data.data, str) and 0 < len(data.data) <= _SPOKEN_MESSAGE_CHARS:
         return data.data
-    return _FALLBACKS.get(language.split("-")[0].lower(), _FALLBACKS["en"])[data.status]
+    return translated(_FALLBACKS, language)[data.status]
 
 
 def _can_be_said(message: str) -> bool:

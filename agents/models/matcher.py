@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from agents.base.errors import ConfigError
+from agents.base.language import primary
 from agents.core.model import Sentences, ToolSpec
 from agents.models.numberwords import number_table, one_words
 from agents.models.utterance import Utterance, plain_template, readings, split_sentences
@@ -114,7 +115,8 @@ class SentenceMatcher:
         """
         if not text.strip() or len(text) > LONGEST_CHARS:
             return []
-        order = sorted(self._languages, key=lambda name: name != (language or "").split("-")[0].lower())
+        first = primary(language) if language else None
+        order = sorted(self._languages, key=lambda name: name != first)
         for name in order:
             whole = self._one(text, name)
             if whole is not None:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from agents.base.abort import AbortToken
 from agents.base.errors import ConfigError, GloveError
+from agents.base.language import translated
 from agents.base.weights import WeightsStore
 from agents.core.events import ModelResponseComplete, TextDelta
 from agents.core.messages import Message, ModelResult, TokenUsage
@@ -175,7 +176,7 @@ def _label(request: PromptRequest) -> str:
     """The sentence that introduces the model, or nothing once it was said in this conversation."""
     if any((message.provider_options or {}).get(_MARK) for message in request.messages):
         return ""
-    return _LABELS.get((request.language or "en").split("-")[0].lower(), _LABELS["en"])
+    return translated(_LABELS, request.language)
 
 
 def _chat(request: PromptRequest) -> list[dict[str, str]]:

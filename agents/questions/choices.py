@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from agents.base.language import primary
 from agents.models.numberwords import number_table
 from agents.models.utterance import readings
 from agents.questions.ordinals import with_digits
@@ -87,8 +88,8 @@ def _partly(said: str, options: Sequence[Option], labels: Sequence[str]) -> Opti
 
 def _place(text: str, language: str, count: int) -> int | None:
     """The number of an option, where nothing but a number was said."""
-    primary = language.split("-")[0].lower()
-    if primary == "ja" and (match := _JAPANESE_PLACE.search(text)) is not None:
+    language = primary(language)
+    if language == "ja" and (match := _JAPANESE_PLACE.search(text)) is not None:
         digits = match[1]
         number = int(digits) if digits.isdecimal() else number_table("ja").get((digits,))
         return number if number is not None and 1 <= number <= count else None
@@ -100,7 +101,7 @@ def _place(text: str, language: str, count: int) -> int | None:
     if said and said[-1] in ("one", "ones") and len(said) > 1 and said[-2] not in ("number", "option", "choice"):
         said = said[:-1]
     found: list[int] = []
-    for word in _digits(" ".join(with_digits(said, primary)), primary):
+    for word in _digits(" ".join(with_digits(said, language)), language):
         if word.isdecimal():
             found.append(int(word))
         elif word not in _BESIDE_A_NUMBER and word not in ("st", "nd", "rd", "th"):

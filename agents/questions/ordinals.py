@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from agents.base.language import primary
+
 _MOST = 31
 """As many as a month has days, and more than a list that is read aloud has options."""
 
@@ -27,7 +29,7 @@ def ordinal_table(language: str) -> dict[tuple[str, ...], int]:
 
 def with_digits(words: list[str], language: str) -> list[str]:
     """``words`` (lower case) with ordinals replaced by digits, the longest first."""
-    table = ordinal_table(language.split("-")[0].lower())
+    table = ordinal_table(primary(language))
     result: list[str] = []
     position = 0
     while position < len(words):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
 
+from agents.base.language import primary, translated
 from agents.models.spoken_words import words_of
 from agents.models.utterance import readings
 
@@ -166,7 +167,7 @@ _SHORT = 4
 
 def phrases_of(language: str) -> Phrases:
     """The phrases of ``language``; English where there are none."""
-    return PHRASES.get(language.split("-")[0].lower(), PHRASES["en"])
+    return translated(PHRASES, language)
 
 
 def polarity(text: str, language: str) -> Polarity | None:
@@ -210,7 +211,7 @@ def _counts(meaning: Polarity, position: int, length: int, total: int) -> bool:
 
 
 def _phrase_at(said: list[str], position: int, language: str) -> tuple[Polarity | None, int]:
-    known, longest = _table(language.split("-")[0].lower())
+    known, longest = _table(primary(language))
     for length in range(min(longest, len(said) - position), 0, -1):
         meaning = known.get(tuple(said[position : position + length]))
         if meaning is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from agents.base.language import primary, translated
+
 _SENTENCES: dict[str, dict[str, str]] = {
     "permission": {
         "en": "May I use {tool}?",
@@ -147,8 +149,7 @@ _TERMINAL = (".", "!", "?", "。", "！", "？", ":", "…")
 
 def phrase(key: str, language: str, **values: object) -> str:
     """The sentence ``key`` in ``language`` (BCP-47), in English where there is no translation."""
-    variants = _SENTENCES[key]
-    return variants.get(language.split("-")[0].lower(), variants["en"]).format(**values)
+    return translated(_SENTENCES[key], language).format(**values)
 
 
 def sentence(text: str) -> str:
@@ -162,6 +163,6 @@ def either(items: list[str], language: str) -> str:
     if len(items) < 2:
         return "".join(items)
     word = phrase("or", language)
-    if language.split("-")[0].lower() == "ja":
+    if primary(language) == "ja":
         return f"{'、'.join(items[:-1])}、{word}{items[-1]}"
     return f"{', '.join(items[:-1])} {word} {items[-1]}"

@@ -6,6 +6,7 @@ import re
 from datetime import date, timedelta
 from itertools import pairwise
 
+from agents.base.language import primary, translated
 from agents.models.utterance import readings
 from agents.questions.ordinals import with_digits
 from agents.web.tools.arguments import EMAIL
@@ -52,24 +53,24 @@ def spoken_date(text: str, language: str, today: date) -> date | None:
 
     A date without a year is the next such day.
     """
-    primary = language.split("-")[0].lower()
+    language = primary(language)
     if (iso := re.search(r"\d{4}-\d{2}-\d{2}", text)) is not None:
         try:
             return date.fromisoformat(iso[0])
         except ValueError:
             return None
     said = [reading.text.lower() for reading in readings(text, language)]
-    for name, days in sorted(_DAYS.get(primary, _DAYS["en"]).items(), key=lambda entry: -len(entry[0])):
+    for name, days in sorted(translated(_DAYS, language).items(), key=lambda entry: -len(entry[0])):
         if any(name in sentence for sentence in said):
             return today + timedelta(days=days)
-    words = _numbered(said, primary)
-    month = _named(words, _months(primary))
+    words = _numbered(said, language)
+    month = _named(words, _months(language))
     if month is not None:
         return _day_of(month, [int(word) for word in words if word.isdecimal()], today)
-    weekday = _named(words, _weekdays(primary))
+    weekday = _named(words, _weekdays(language))
     if weekday is not None:
         return today + timedelta(days=(weekday - today.weekday() - 1) % 7 + 1)
-    return _japanese(text, today) if primary == "ja" else None
+    return _japanese(text, today) if language == "ja" else None
 
 
 def _numbered(said: list[str], language: str) -> list[str]:
