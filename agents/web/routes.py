@@ -13,13 +13,14 @@ A whole server::
         return Glove(model=ScriptedModel(lambda request: "Hello."), system_prompt="Be brief.").build()
 
     token = new_token()
-    app = Starlette(routes=web_routes(Access(token).allows, agent=open_agent))
+    routes = web_routes(Access(token).allows, agent=open_agent)
+    app = Starlette(routes=routes, lifespan=routes.lifespan)
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -32,10 +33,36 @@ from agents.web.agent_routes import AgentSessions, OpenAgent, agent_routes, agen
 from agents.web.assets import asset_routes
 from agents.web.gate import Authorise, Endpoint, Gate
 from agents.web.refusals import reply
-from agents.web.sessions import SessionRegistry, new_session_id
+from agents.web.sessions import Closable, SessionRegistry, new_session_id
 from agents.web.store_routes import store_routes
 
 StoreSessions = SessionRegistry[StoreAdapter]
+
+
+class WebRoutes(list[BaseRoute]):
+    """Routes, and what they keep open.
+
+    Args:
+        routes: the routes.
+        kept: what is closed with them.
+    """
+
+    def __init__(self, routes: Iterable[BaseRoute], kept: Iterable[Closable]) -> None:
+        super().__init__(routes)
+        self._kept = tuple(kept)
+
+    async def close(self) -> None:
+        """Close all sessions, and the connections of the model proxy; idempotent."""
+        for one in self._kept:
+            await one.close()
+
+    @contextlib.asynccontextmanager
+    async def lifespan(self, _: object) -> AsyncGenerator[None]:
+        """Closes everything when the server ends: ``Starlette(routes=routes, lifespan=routes.lifespan)``."""
+        try:
+            yield
+        finally:
+            await self.close()
 
 
 def web_routes(
@@ -47,11 +74,11 @@ def web_routes(
     tokens: Mapping[str, ASGIApp] | None = None,
     prefix: str = "/api",
     client_path: str = "/glove-client",
-) -> list[BaseRoute]:
+) -> WebRoutes:
     """Routes for the given parts; docs/web.md describes them.
 
-    Whoever wants to close sessions when the server ends passes a registry (``agent_sessions``) instead of a function. A
-    server that ends waits for those who follow a session: give it a limit (uvicorn: ``timeout_graceful_shutdown``).
+    Their ``lifespan`` closes the sessions when the server ends. A server that ends waits for those who follow a
+    session: give it a limit (uvicorn: ``timeout_graceful_shutdown``).
 
     Args:
         authorise: who may ask for anything but the client's modules; ``Access(token).allows`` is one.
@@ -73,6 +100,7 @@ def web_routes(
         )
     session = f"{prefix}/sessions/{{session_id}}"
     routes: list[BaseRoute] = []
+    kept: list[Closable] = [chat] if isinstance(chat, Closable) else []
     if chat is not None:
         routes.append(Route(f"{prefix}/chat", Gate(chat, authorise), methods=["POST"]))
     if agent is not None or store is not None:
@@ -80,12 +108,14 @@ def web_routes(
     if agent is not None:
         sessions = agent if isinstance(agent, SessionRegistry) else agent_sessions(agent)
         routes += agent_routes(sessions, session, authorise)
+        kept.append(sessions)
     if store is not None:
         stores = store if isinstance(store, SessionRegistry) else SessionRegistry(store)
         routes += store_routes(_opener(stores), session, authorise)
+        kept.append(stores)
     for name, endpoint in (tokens or {}).items():
         routes.append(Route(f"{prefix}/tokens/{name}", Gate(endpoint, authorise), methods=["GET"]))
-    return [*routes, *(asset_routes(client_path) if client_path else ())]
+    return WebRoutes([*routes, *(asset_routes(client_path) if client_path else ())], kept)
 
 
 async def _new_session(_: Request) -> Response:

@@ -9,7 +9,7 @@ import re
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 import structlog
 
@@ -28,6 +28,7 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*(?:_[A-Za-z0-9-]+)*")
 """No separator of paths, and no double underscore: stores name the records of subagents with it."""
 
 
+@runtime_checkable
 class Closable(Protocol):
     """What a session must be able to do."""
 

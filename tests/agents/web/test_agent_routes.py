@@ -452,11 +452,32 @@ async def _next_event(lines: Any) -> dict[str, Any]:
 async def test_the_server_of_the_docstring_answers() -> None:
     source = (routes.__doc__ or "").partition("::\n")[2]
     code = "\n".join(line.removeprefix("    ") for line in source.splitlines())
-    assert len([line for line in code.splitlines() if line.strip()]) <= 10
+    assert len([line for line in code.splitlines() if line.strip()]) <= 11
     names: dict[str, Any] = {}
     exec(code, names)
     async with call(names["app"], "POST", CHAT, {"message": "hi"}, token=names["token"]) as made:
         assert (await made.all())[-1]["message"]["text"] == "Hello."
+
+
+async def test_sessions_are_closed_when_the_server_ends() -> None:
+    def opened(session_id: str) -> Glove:
+        return Glove(model=ScriptedModel(["Hello."]), store=stores.setdefault(session_id, Kept(session_id))).build()
+
+    stores: dict[str, Kept] = {}
+    parts = web_routes(Access(TOKEN).allows, agent=opened)
+    app = Starlette(routes=parts, lifespan=parts.lifespan)
+    async with app.router.lifespan_context(app):
+        assert (await ask(app, "GET", "/api/sessions/s-1", token=TOKEN))[0] == 200
+        assert not stores["s-1"].closed
+    assert stores["s-1"].closed
+    assert (await ask(app, "GET", "/api/sessions/s-1", token=TOKEN))[0] == 503
+
+
+class Kept(MemoryStore):
+    closed = False
+
+    async def close(self) -> None:
+        self.closed = True
 
 
 async def test_the_clients_modules_are_served_to_everybody() -> None:
