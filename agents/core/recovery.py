@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from agents.core.context import Context
-from agents.core.messages import Message, ToolResult, ToolResultData
+from agents.core.messages import Message
+from agents.core.outcomes import failed, result_of
 from agents.core.summaries import is_human
 
 UNKNOWN_OUTCOME = (
@@ -43,14 +44,7 @@ async def mark_unanswered(context: Context) -> Message | None:
         return None
     closing: list[Message] = []
     if history[-1].tool_calls:
-        results = [
-            ToolResult(
-                tool_name=call.tool_name,
-                call_id=call.id,
-                result=ToolResultData(status="error", message=UNKNOWN_OUTCOME),
-            )
-            for call in history[-1].tool_calls
-        ]
+        results = [result_of(call, failed(UNKNOWN_OUTCOME)) for call in history[-1].tool_calls]
         closing.append(Message(sender="user", text="tool results", tool_results=results))
     await context.append([*closing, _unanswered_notice(message)])
     return message

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from agents.core.messages import ContentPart, Message, ToolResult, ToolResultData
+from agents.core.outcomes import ABORTED_BY_USER
 
 NO_RESULT = "No result available"
-ABORTED = "Aborted by the user."
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def result_text(result: ToolResultData) -> tuple[str, bool]:
         detail = "" if result.data is None else _text_of(result.data)
         return f"Error: {result.message or 'Unknown error'}\n{detail}".strip(), True
     if result.status == "aborted":
-        return result.message or ABORTED, True
+        return result.message or ABORTED_BY_USER, True
     return _text_of(result.data), False
 
 

@@ -18,6 +18,7 @@ from agents.core.extensions.listing import DEFAULT_BUDGET_TOKENS, listing
 from agents.core.extensions.skills import SkillHandler, SkillInvocation
 from agents.core.markup import attribute, escaped
 from agents.core.messages import ToolResultData
+from agents.core.outcomes import failed
 from agents.core.tool import Tool, ToolContext
 
 if TYPE_CHECKING:
@@ -217,7 +218,7 @@ class _Library:
             message = f"The skill {args.name!r} has no section {args.section!r}. Sections: {sections}."
         else:
             message = f"There is no skill named {args.name!r}. Skills: {', '.join(visible) or 'none'}."
-        return ToolResultData(status="error", message=message)
+        return failed(message)
 
 
 def _as_xml(text: SkillText) -> str:

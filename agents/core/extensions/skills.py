@@ -15,6 +15,7 @@ from agents.core.extensions.calling import check_name, settled
 from agents.core.extensions.controls import AgentControls
 from agents.core.messages import ContentPart, Message, ToolResultData, parts_text
 from agents.core.model import Notify
+from agents.core.outcomes import failed, text_of
 from agents.core.tool import Tool, ToolContext
 
 log = structlog.get_logger(__name__)
@@ -120,7 +121,7 @@ class Skills:
         skill = self._skills.get(args.name)
         if skill is None or not skill.exposed:
             known = ", ".join(skill.name for skill in self.exposed) or "none"
-            return _error(f"There is no skill named {args.name!r}. Skills: {known}.")
+            return failed(f"There is no skill named {args.name!r}. Skills: {known}.")
         await self._notify(SkillInvoked(skill.name, "agent", args.args))
         call = SkillInvocation(skill.name, args.args or "", "agent", args.args, self._controls(), context.abort)
         try:
@@ -129,7 +130,7 @@ class Skills:
             # A skill is not run again by itself: it may have done half of its work.
             context.abort.check()
             log.exception("a skill failed", skill=skill.name)
-            return _error(f"The skill {skill.name!r} failed: {fault}")
+            return failed(f"The skill {skill.name!r} failed: {text_of(fault)}")
         return _result(skill.name, content)
 
 
@@ -140,7 +141,3 @@ def _result(name: str, content: SkillContent) -> ToolResultData:
         return ToolResultData(data=data)
     parts = [part.model_dump(mode="json", exclude_none=True) for part in content]
     return ToolResultData(data=data, renderData={"skill": name, "content": parts})
-
-
-def _error(message: str) -> ToolResultData:
-    return ToolResultData(status="error", message=message)

@@ -17,6 +17,7 @@ from agents.core.extensions.controls import AgentControls
 from agents.core.extensions.relay import Relay
 from agents.core.messages import Message, ToolResultData
 from agents.core.model import Notify
+from agents.core.outcomes import failed, text_of
 from agents.core.store import StoreAdapter
 from agents.core.tool import Tool, ToolContext
 
@@ -131,7 +132,7 @@ class SubAgents:
     async def _call(self, args: SubAgentCall, context: ToolContext) -> ToolResultData:
         kind = self._kinds.get(args.name)
         if kind is None:
-            return _error(f"There is no subagent named {args.name!r}. Subagents: {', '.join(self._kinds)}.")
+            return failed(f"There is no subagent named {args.name!r}. Subagents: {', '.join(self._kinds)}.")
         controls = self._controls()
         request = SubAgentRequest(args.name, args.prompt, controls.store, controls)
         try:
@@ -140,7 +141,7 @@ class SubAgents:
             # Neither is tried again by itself: half of the work may be done.
             context.abort.check()
             log.exception("a subagent could not be made", subagent=args.name)
-            return _error(f"The factory of the subagent {args.name!r} threw: {fault}")
+            return failed(f"The factory of the subagent {args.name!r} threw: {text_of(fault)}")
         relay = Relay(self._notify)
         child.add_subscriber(relay)
         try:
@@ -148,7 +149,7 @@ class SubAgents:
         except Exception as fault:
             context.abort.check()
             log.exception("a subagent failed", subagent=args.name)
-            return _error(f"The subagent {args.name!r} failed: {fault}")
+            return failed(f"The subagent {args.name!r} failed: {text_of(fault)}")
         finally:
             child.remove_subscriber(relay)
             await relay.close()
@@ -180,7 +181,3 @@ class SubAgents:
                 log.warning("a subagent failed after it was aborted", subagent=name, error=repr(fault))
 
         work.add_done_callback(done)
-
-
-def _error(message: str) -> ToolResultData:
-    return ToolResultData(status="error", message=message)

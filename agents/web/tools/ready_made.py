@@ -9,6 +9,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from agents.core.display import Answer, QuestionClosed, Unanswered
 from agents.core.messages import ToolResultData
+from agents.core.outcomes import failed
 from agents.core.tool import Tool, ToolContext
 from agents.web.tools.answers import APPROVAL, FREE_TEXT, YES_NO, PlanAnswer, filled, one_of, open_blanks, some_of
 from agents.web.tools.arguments import (
@@ -165,20 +166,18 @@ async def _asked(
         try:
             answer = await ctx.display.ask(renderer, shown, timeout_s=limit_s)
         except Unanswered:
-            return ToolResultData(status="error", message="Nobody answered the question in time.")
+            return failed("Nobody answered the question in time.")
         except QuestionClosed as closed:
-            return ToolResultData(status="error", message=f"The user gave no answer. {closed.message}")
+            return failed(f"The user gave no answer. {closed.message}")
         if answer.value is None:
-            return ToolResultData(status="error", message="The user gave no answer.")
+            return failed("The user gave no answer.")
         try:
             value = shape.validate_python(prepared(answer.value))
         except ValidationError as invalid:
             shown = {**_shown(args), "error": _complaint(invalid)}
             continue
         return _result(args, answer, told(value))
-    return ToolResultData(
-        status="error", message=f"The answers that came back could not be used: {shown.get('error', '')}"
-    )
+    return failed(f"The answers that came back could not be used: {shown.get('error', '')}")
 
 
 def _result(args: BaseModel, answer: Answer, data: Any) -> ToolResultData:
