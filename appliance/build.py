@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from appliance.config import GloveConfig
     from appliance.conversations import RoomAgent
     from appliance.mind import Mind
+    from appliance.turn_judges import TurnJudges
     from audio.io.base import AudioIO
     from audio.stt.base import SegmentStt
     from audio.tts.base import TtsFactory
-    from audio.turns.hold import TurnDetector
     from audio.vad.base import VadAdapter
     from audio.voice import GloveVoice, VoiceSettings
     from audio.wake.attention import Attending
@@ -91,6 +91,7 @@ class Parts:
         stt: recogniser of finals.
         partials: recogniser of what is being said, or None.
         voices: makes voices.
+        judges: say when a turn is over.
     """
 
     config: GloveConfig
@@ -98,6 +99,7 @@ class Parts:
     stt: SegmentStt
     partials: SegmentStt | None
     voices: TtsFactory
+    judges: TurnJudges
 
     @property
     def language(self) -> str:
@@ -144,7 +146,7 @@ class Parts:
             tts=self.voices,
             vad=await infer(self.vad, cost_s=0.0) if needs_vad else None,
             partials=self.partials,
-            detector=turn_detector(self.config, self.mind),
+            detector=self.judges.detector(self.config, self.mind),
             settings=voice_settings(self.config),
             attention=attention,
         )
@@ -157,6 +159,7 @@ class Parts:
         self.stt.close()
         if self.partials is not None:
             self.partials.close()
+        await self.judges.close()
         await self.mind.close()
 
     async def _unfinished(self, name: str, idle_s: float) -> str | None:
@@ -184,6 +187,7 @@ async def load_parts(config: GloveConfig, *, lasting_timers: bool = True) -> Par
     """
     from appliance.mind import build_mind
     from appliance.parts import build_partials, build_recogniser, build_voices
+    from appliance.turn_judges import build_judges
 
     mind = build_mind(config, lasting_timers=lasting_timers)
     try:
@@ -191,15 +195,16 @@ async def load_parts(config: GloveConfig, *, lasting_timers: bool = True) -> Par
         loading = asyncio.gather(
             infer(lambda: build_recogniser(config), cost_s=LOADING_COST_S),
             infer(lambda: build_partials(config), cost_s=LOADING_COST_S),
+            infer(lambda: build_judges(config), cost_s=LOADING_COST_S),
             mind.warm(),
             _warm_voice(voices, config.speech.default_language),
         )
-        stt, partials, _, _ = await loading
+        stt, partials, judges, _, _ = await loading
         await mind.timers.start()
     except BaseException:
         await mind.close()
         raise
-    return Parts(config, mind, stt, partials, voices)
+    return Parts(config, mind, stt, partials, voices, judges)
 
 
 def voice_settings(config: GloveConfig) -> VoiceSettings:
@@ -213,27 +218,6 @@ def voice_settings(config: GloveConfig) -> VoiceSettings:
         reply_language=config.speech.default_language,
         turns=TurnSettings(preroll_ms=config.turns.preroll_ms),
     )
-
-
-def turn_detector(config: GloveConfig, mind: Mind) -> TurnDetector:
-    """Rules, with complete commands answered soonest."""
-    from audio.turns.hold import HoldTimes
-    from audio.turns.rules import CommandDetector, RuleDetector
-
-    turns = config.turns
-    rules = RuleDetector(
-        HoldTimes(
-            command=turns.command_hold_ms,
-            question=turns.question_hold_ms,
-            statement=turns.statement_hold_ms,
-            unfinished=turns.unfinished_hold_ms,
-            dictation=turns.dictation_hold_ms,
-        )
-    )
-    intents = mind.intents
-    if intents is None:
-        return rules
-    return CommandDetector(rules, intents.complete, turns.command_hold_ms)
 
 
 async def _warm_voice(voices: TtsFactory, language: str) -> None:

@@ -120,6 +120,14 @@ class TurnsConfig(Section):
     vad: Literal["silero", "energy"] = Field(default="silero", description="Voice activity detector.")
     redemption_ms: Ms = Field(default=450, description="Silence after which speech counts as ended.")
     preroll_ms: Ms = Field(default=800, description="Sound kept from before speech was detected.")
+    detector: Literal["combined", "rules", "smart-turn", "text"] = Field(
+        default="combined",
+        description="What judges whether a turn is over: words and the sound of the voice together, words by rules, "
+        "the sound alone, or a scorer of texts.",
+    )
+    scorer_url: str = Field(
+        default="", description="Address of a scorer of texts; combined asks it too; empty for none."
+    )
     command_hold_ms: Ms = Field(default=250, description="Extra wait after a complete command that a tool understands.")
     question_hold_ms: Ms = Field(default=400, description="Extra wait after what sounds like a question.")
     statement_hold_ms: Ms = Field(

@@ -35,12 +35,20 @@ def wants_partials(config: GloveConfig) -> bool:
     return speech.partials and speech.stt != "simulated" and speech.default_language == "en"
 
 
+def wants_ear(config: GloveConfig) -> bool:
+    """Whether the sound of the voice helps to find the end of a turn; simulated speech sounds like nothing."""
+    turns = config.turns
+    return turns.detector in ("combined", "smart-turn") and turns.mode == "vad" and config.speech.stt != "simulated"
+
+
 def needed_weights(config: GloveConfig) -> list[str]:
     """Ids of the entries that ``config`` may load."""
     ids = ["silero-vad"] if config.turns.vad == "silero" else []
     ids += recogniser_ids(config)
     if wants_partials(config):
         ids.append("moonshine-tiny-en")
+    if wants_ear(config):
+        ids.append("smart-turn-v3.2")
     if "smollm" in (config.model.provider, config.model.fallback):
         ids.append("smollm2-135m")
     return ids

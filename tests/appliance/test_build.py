@@ -18,13 +18,15 @@ from agents.models.fallback import FallbackModel
 from agents.models.honest import HonestModel
 from agents.models.intents import IntentFirst
 from agents.models.scripted import ScriptedModel
-from appliance.build import load_parts, turn_detector, voice_settings
+from appliance.build import load_parts, voice_settings
 from appliance.config import GloveConfig
 from appliance.conversations import said
 from appliance.mind import build_mind, build_model, provider_in_force, store_path
 from appliance.parts import build_partials, build_recogniser, build_vad, build_voices, recogniser_id
 from appliance.stock import needed_weights, weights_store
+from appliance.turn_judges import TurnJudges, build_judges
 from audio.pcm import silence
+from audio.turns.hold import Utterance
 from audio.vad.energy import EnergyVad
 
 
@@ -194,10 +196,12 @@ def test_the_usual_store_is_in_the_users_data_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("sections", "expected"),
     [
-        ({}, ["silero-vad", "whisper-tiny.en", "whisper-base", "moonshine-tiny-en"]),
-        ({"turns": {"vad": "energy"}}, ["whisper-tiny.en", "whisper-base", "moonshine-tiny-en"]),
-        ({"speech": {"stt": "whisper-base", "partials": False}}, ["silero-vad", "whisper-base"]),
-        ({"speech": {"language": "de"}}, ["silero-vad", "whisper-base"]),
+        ({}, ["silero-vad", "whisper-tiny.en", "whisper-base", "moonshine-tiny-en", "smart-turn-v3.2"]),
+        ({"turns": {"vad": "energy"}}, ["whisper-tiny.en", "whisper-base", "moonshine-tiny-en", "smart-turn-v3.2"]),
+        ({"speech": {"stt": "whisper-base", "partials": False}}, ["silero-vad", "whisper-base", "smart-turn-v3.2"]),
+        ({"speech": {"language": "de"}}, ["silero-vad", "whisper-base", "smart-turn-v3.2"]),
+        ({"speech": {"language": "de"}, "turns": {"detector": "rules"}}, ["silero-vad", "whisper-base"]),
+        ({"speech": {"language": "de"}, "turns": {"mode": "manual"}}, ["silero-vad", "whisper-base"]),
         ({"speech": {"stt": "simulated"}, "turns": {"vad": "energy"}}, []),
         (
             {"speech": {"stt": "simulated"}, "model": {"provider": "smollm"}},
@@ -258,10 +262,25 @@ async def test_holds_reach_the_detector() -> None:
     mind = build_mind(chosen, credentials())
     assert isinstance(mind.model, IntentFirst)
     mind.model.warm(mind.tools)
-    detector = turn_detector(chosen, mind)
+    detector = TurnJudges().detector(chosen, mind)
     said = ["What time is it?", "Is the sky blue?", "The sky is blue.", "The sky is", "0 0 7"]
-    assert [detector.decide(text, "en").ms for text in said] == [1, 2, 3, 4, 5]
+    assert [(await detector.judge(Utterance(text))).ms for text in said] == [1, 2, 3, 4, 5]
     await mind.close()
+
+
+@pytest.mark.parametrize("detector", ["rules", "combined", "smart-turn"])
+def test_turns_end_by_their_words_where_the_ear_is_missing_or_not_wanted(detector: str, tmp_path: Path) -> None:
+    nowhere = {"dir": str(tmp_path), "sources": ["cache"]}
+    assert build_judges(config(turns={"detector": detector}, weights=nowhere)) == TurnJudges()
+
+
+def test_a_scorer_of_texts_needs_an_address() -> None:
+    with pytest.raises(ConfigError, match=r"turns\.scorer_url"):
+        build_judges(config(turns={"detector": "text"}))
+    with pytest.raises(ConfigError, match=r"neither http nor https"):
+        build_judges(config(turns={"detector": "text", "scorer_url": "ftp://x"}))
+    judges = build_judges(config(turns={"detector": "text", "scorer_url": "http://x"}))
+    assert judges.scorer is not None and judges.ear is None
 
 
 def skills(folder: Path) -> str:

@@ -1,0 +1,64 @@
+"""Text and sound together: the sound of a finished turn shortens the wait, that of an unfinished one lengthens it.
+
+Neither witness decides alone. A recogniser writes "I would like to see." behind half a sentence; a listener by ear
+takes the end of a clause for the end of a turn. What both call finished is answered soonest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from audio.turns.hold import Hold, TurnDetector, Utterance
+from audio.turns.sound import SoundScorer, listen
+
+
+@dataclass(frozen=True)
+class CombinedTimes:
+    """When the sound changes the hold of the text, and to what.
+
+    Attributes:
+        sure: probability from which the voice has finished.
+        doubtful: probability below which it has not.
+        sure_ms: hold where text and voice have finished.
+        doubtful_ms: least hold where the text has finished and the voice has not.
+    """
+
+    sure: float = 0.9
+    doubtful: float = 0.2
+    sure_ms: int = 250
+    doubtful_ms: int = 900
+
+
+_DECIDED = ("empty", "command", "dictation")
+_UNFINISHED = ("unfinished", "unpunctuated")
+
+
+class CombinedDetector:
+    """Judges by text, then lets the sound correct the hold.
+
+    The reason is that of the text with the probability of the sound behind it: ``statement/0.97``.
+
+    Args:
+        text: judges the words.
+        ear: judges the sound; shared between sessions, not closed here.
+        times: see ``CombinedTimes``.
+    """
+
+    def __init__(self, text: TurnDetector, ear: SoundScorer, times: CombinedTimes | None = None) -> None:
+        self._text = text
+        self._ear = ear
+        self._times = times or CombinedTimes()
+
+    async def judge(self, utterance: Utterance) -> Hold:
+        """See ``TurnDetector``."""
+        hold, probability = await asyncio.gather(self._text.judge(utterance), listen(self._ear, utterance))
+        if probability is None or hold.reason.endswith(_DECIDED):
+            return hold
+        times, ms = self._times, hold.ms
+        if not hold.reason.endswith(_UNFINISHED):
+            if probability >= times.sure:
+                ms = min(ms, times.sure_ms)
+            elif probability < times.doubtful:
+                ms = max(ms, times.doubtful_ms)
+        return Hold(ms, f"{hold.reason}/{probability:.2f}")

@@ -1,0 +1,86 @@
+"""Taking turns, measured from recordings against limits.
+
+    .venv/bin/python benchmarks/turn_taking.py [--audio FOLDER] [--detectors combined,rules] [--details]
+
+Endpointing: pauses of 700 ms inside a sentence cost the floor in at most 10 % of the cases, while complete turns are
+committed within 700 ms at the median. Both must hold for ``combined``, the appliance's own detector; the others are
+there to compare. Exit 1 where a limit is missed, 2 where there are no recordings to measure with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+REPO = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(REPO), str(REPO / "benchmarks")]
+
+import endpointing  # noqa: E402
+
+from agents.base.weights import WeightsStore  # noqa: E402
+from audio.stt.base import SegmentStt  # noqa: E402
+from audio.stt.whisper import WhisperStt  # noqa: E402
+from audio.turns.combined import CombinedDetector  # noqa: E402
+from audio.turns.hold import TurnDetector  # noqa: E402
+from audio.turns.rules import RuleDetector  # noqa: E402
+from audio.turns.smart_turn import SmartTurn  # noqa: E402
+
+CUT_LIMIT = 0.10
+COMPLETE_LIMIT_MS = 700.0
+
+
+def main() -> int:
+    """Measure, print, judge."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    shared = Path(os.environ.get("GLOVE_SHARED", REPO.parent / "shared"))
+    parser.add_argument("--audio", type=Path, default=shared / "audio", help="a folder with manifest.json")
+    parser.add_argument("--detectors", default="combined,rules")
+    parser.add_argument("--details", action="store_true", help="every cut-off and every commit")
+    arguments = parser.parse_args()
+    if not (arguments.audio / "manifest.json").is_file():
+        print(f"endpointing is not measured: there are no recordings in {arguments.audio}")
+        return 2
+    return 0 if report_endpointing(arguments.audio, arguments.detectors.split(","), arguments.details) else 1
+
+
+def report_endpointing(folder: Path, names: list[str], details: bool) -> bool:
+    """Print the endpointing figures; whether ``combined`` (if it is among ``names``) keeps within the limits."""
+    store, met = WeightsStore(), True
+    stt = WhisperStt.load(store, "whisper-base")
+    recordings = endpointing.clips(folder)
+    print("| detector | pauses | cut off | limit | ratio | complete p50 | p90 | limit | ratio | never |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    for name in names:
+        result = measured(recordings, stt, DETECTORS[name](store))
+        p50 = result.complete_p(50)
+        shares = result.cut_share / CUT_LIMIT, p50 / COMPLETE_LIMIT_MS
+        print(
+            f"| {name} | {result.pauses} | {result.cut_share:.1%} | {CUT_LIMIT:.0%} | {shares[0]:.2f} | {p50:.0f} ms "
+            f"| {result.complete_p(90):.0f} ms | {COMPLETE_LIMIT_MS:.0f} ms | {shares[1]:.2f} | {len(result.never)} |"
+        )
+        if details:
+            print(*result.cut, *result.reasons, *result.never, sep="\n")
+        if name == "combined":
+            met = max(shares) <= 1 and not result.never
+    print("met" if met else "MISSED")
+    return met
+
+
+def measured(recordings: list[endpointing.Clip], stt: SegmentStt, detector: TurnDetector) -> endpointing.Endpointing:
+    """All recordings with one detector."""
+    result = endpointing.Endpointing()
+    for clip in recordings:
+        endpointing.measure(clip, stt, detector, result)
+    return result
+
+
+DETECTORS: dict[str, Callable[[WeightsStore], TurnDetector]] = {
+    "combined": lambda store: CombinedDetector(RuleDetector(), SmartTurn.load(store)),
+    "rules": lambda _: RuleDetector(),
+}
+
+if __name__ == "__main__":
+    raise SystemExit(main())
