@@ -194,6 +194,10 @@ class TokenUsage(Shape):
     cache_creation_input_tokens: int = 0
     cache_read_input_tokens: int = 0
 
+    def __add__(self, other: TokenUsage) -> TokenUsage:
+        """The counts of both."""
+        return TokenUsage(**{name: getattr(self, name) + getattr(other, name) for name in TokenUsage.model_fields})
+
 
 class ModelResult(Shape):
     """What a model call returned: usually one agent message."""

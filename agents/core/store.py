@@ -30,9 +30,10 @@ class StoreAdapter(ABC):
     async def append_messages(self, messages: list[Message]) -> None:
         """Add messages at the end, atomically; in the same step, those of the journal with their ids leave it."""
 
-    @abstractmethod
     async def get_token_count(self) -> int:
         """Tokens in plus out since the last reset, without cache counters."""
+        usage = await self.get_token_consumption()
+        return usage.tokens_in + usage.tokens_out
 
     @abstractmethod
     async def add_tokens(self, usage: TokenUsage) -> None:

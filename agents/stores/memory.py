@@ -79,18 +79,9 @@ class MemoryStore(StoreAdapter):
     def _from(self, place: int) -> list[Message]:
         return [Message.model_validate_json(written) for written in self._messages[place:]]
 
-    async def get_token_count(self) -> int:
-        """See ``StoreAdapter``."""
-        return self._usage.tokens_in + self._usage.tokens_out
-
     async def add_tokens(self, usage: TokenUsage) -> None:
         """See ``StoreAdapter``."""
-        self._usage = TokenUsage(
-            tokens_in=self._usage.tokens_in + usage.tokens_in,
-            tokens_out=self._usage.tokens_out + usage.tokens_out,
-            cache_creation_input_tokens=self._usage.cache_creation_input_tokens + usage.cache_creation_input_tokens,
-            cache_read_input_tokens=self._usage.cache_read_input_tokens + usage.cache_read_input_tokens,
-        )
+        self._usage += usage
 
     async def get_token_consumption(self) -> TokenUsage:
         """See ``StoreAdapter``."""

@@ -132,11 +132,6 @@ class SqliteStore(StoreAdapter):
 
         return await self._write(work)
 
-    async def get_token_count(self) -> int:
-        """See ``StoreAdapter``."""
-        usage = await self.get_token_consumption()
-        return usage.tokens_in + usage.tokens_out
-
     async def add_tokens(self, usage: TokenUsage) -> None:
         """See ``StoreAdapter``."""
         changes = ", ".join(f"{name} = {name} + ?" for name in COUNTERS)

@@ -153,7 +153,7 @@ class AgentSession:
         """Take note of an event of the agent."""
         if isinstance(event, TokenConsumption) and self._turns:
             # Turns take their places in order: the first of them is the one that runs.
-            _add(self._turns[0].usage, event.consumption)
+            self._turns[0].usage += event.consumption
         if event.type not in PRIVATE_EVENTS:
             self._tell(agent_event(event))
 
@@ -224,11 +224,6 @@ def _user_message(turn_id: str, request: str | Sequence[ContentPart]) -> Event:
         return {**told, "text": request}
     text = "\n".join(part.text for part in request if part.type == "text" and part.text)
     return {**told, "text": text, "content": list(request)}
-
-
-def _add(total: TokenUsage, usage: TokenUsage) -> None:
-    for name in ("tokens_in", "tokens_out", "cache_read_input_tokens", "cache_creation_input_tokens"):
-        setattr(total, name, getattr(total, name) + getattr(usage, name))
 
 
 def _gone() -> GloveError:

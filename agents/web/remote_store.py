@@ -117,11 +117,6 @@ class RemoteStore(StoreAdapter):
             raise NotImplementedError
         return bool(await self._actions.amend_message(self.identifier, message_id, text, heard))
 
-    async def get_token_count(self) -> int:
-        """See ``StoreAdapter``."""
-        usage = await self.get_token_consumption()
-        return usage.tokens_in + usage.tokens_out
-
     async def add_tokens(self, usage: TokenUsage) -> None:
         """See ``StoreAdapter``."""
         await self._do(self._actions.add_tokens, self._local.add_tokens, usage)
