@@ -7,8 +7,6 @@ raises the player's generation first, so nothing of the old reply can be heard a
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import Callable
 from functools import partial
 
 import structlog
@@ -25,15 +23,18 @@ from audio.events import (
     AgentSpeechStopped,
     AgentText,
     Interrupted,
+    Metric,
     ToolFinished,
     ToolUsed,
     VoiceFault,
 )
 from audio.flight import Flight
+from audio.following import follow_player
 from audio.io.base import AudioIO
 from audio.latency import voice_to_voice
 from audio.pcm import Pcm
 from audio.phrases import failure_phrase, phrase
+from audio.preparing import Preparation
 from audio.reply import Reply
 from audio.reply_parts import HeardReport, Part
 from audio.tts.base import TtsFactory
@@ -74,6 +75,7 @@ class Answering:
         self._turn: asyncio.Task[None] | None = None
         self._committed: tuple[Committed, float] | None = None
         self._drained = asyncio.Event()
+        self._preparation = Preparation(agent, self._scope, self._report_prepared)
 
     @property
     def busy(self) -> bool:
@@ -111,9 +113,20 @@ class Answering:
         """Let the agent answer; whatever it was doing ends."""
         self.cut()
         flight = self._take_off(committed.language, awaited=True)
+        prepared = self._preparation.commit(committed.text, committed.language)
+        if prepared is not None:
+            flight.owns(prepared)
         self._committed = (committed, self._io.time_s)
         ask = partial(self._agent.process_request, committed.text, flight.token)
         self._turn = self._scope.spawn(self._run(ask, flight, self._turn), "turn")
+
+    def prepare(self, turn: Committed) -> None:
+        """``turn`` will most likely be committed: have the model asked already, in silence."""
+        self._preparation.begin(turn.text, turn.language)
+
+    def unprepare(self) -> None:
+        """The user went on."""
+        self._preparation.drop()
 
     def apologise(self, text: str, language: str) -> None:
         """Speak ``text`` instead of an answer, if nothing else is being said."""
@@ -309,6 +322,7 @@ class Answering:
             await self._speak_out(reply)
         finally:
             flight.unwatch()
+            flight.let_go()
 
     async def _ask(self, ask: Ask, flight: Flight) -> None:
         self._agent.add_subscriber(flight)
@@ -362,6 +376,9 @@ class Answering:
         finally:
             await reply.close()
 
+    def _report_prepared(self, used: bool) -> None:
+        self._host.emit(Metric(self._io.time_s, "prepared", data={"used": used}))
+
     def _report_fault(self, fault: GloveError) -> None:
         self._host.emit(VoiceFault(self._io.time_s, fault.code, str(fault)))
 
@@ -372,21 +389,8 @@ class Answering:
             self._host.emit(ToolFinished(self._io.time_s, event.tool_name, event.result.status))
 
     def follow_player(self) -> None:
-        """Be told by the player on this loop, with the time of the call; its sink may call from an audio thread."""
-        loop, owner = asyncio.get_running_loop(), threading.get_ident()
-
-        def bring(effect: Callable[[float], None]) -> Callable[[], None]:
-            def call() -> None:
-                at = self._io.time_s
-                if threading.get_ident() == owner:
-                    effect(at)
-                else:
-                    loop.call_soon_threadsafe(effect, at)
-
-            return call
-
-        self._io.player.on_started = bring(self.playback_started)
-        self._io.player.on_drained = bring(lambda _: self.playback_drained())
+        """Be told by the player what is heard."""
+        follow_player(self._io, self.playback_started, lambda _: self.playback_drained())
 
     def playback_started(self, at: float) -> None:
         """The player handed the first sample of something to the sink, at ``at`` seconds on the media clock."""

@@ -36,6 +36,7 @@ class Flight:
         self.watch: asyncio.Task[None] | None = None
         self._last: Reply | None = None
         self._go_on = go_on
+        self._prepared: AbortToken | None = None
 
     def speak_in(self, reply: Reply, watch: asyncio.Task[None]) -> None:
         """The turn has the floor: what it says goes into ``reply``."""
@@ -48,6 +49,17 @@ class Flight:
         """The turn says nothing for a while."""
         self.reply = None
         self.unwatch()
+
+    def owns(self, prepared: AbortToken) -> None:
+        """The answer that was prepared for the turn ends with it."""
+        self._prepared = prepared
+        self.token.on_abort(self.let_go)
+
+    def let_go(self) -> None:
+        """An answer that was prepared and not used is thrown away."""
+        prepared, self._prepared = self._prepared, None
+        if prepared is not None:
+            prepared.abort("the turn is over")
 
     def unwatch(self) -> None:
         """Nobody waits for the next word."""

@@ -385,6 +385,16 @@ class GloveVoice:
         """The voice detector was dead and is started anew."""
         self.emit(VoiceFault(self._io.time_s, "ERR_VAD_STALLED", "The voice detector had stopped and is started anew."))
 
+    def turn_likely(self, turn: Committed) -> None:
+        """``turn`` will most likely be committed: its answer is prepared, unless it is that to a question."""
+        if self._answering is not None and not self.agent_busy() and not self.awaits_answer():
+            self._answering.prepare(self._continued(turn))
+
+    def turn_unlikely(self) -> None:
+        """The user speaks on."""
+        if self._answering is not None:
+            self._answering.unprepare()
+
     def turn(self, committed: Committed) -> None:
         """The user's turn is committed: whatever the agent was doing ends, and it answers."""
         if self._answering is None:
@@ -394,13 +404,16 @@ class GloveVoice:
         if self._answers(committed):
             return
         self.interrupt()
-        carried = self._carried if clock.now() - self._carried_at < CARRY_S else ""
-        whole = replace(committed, text=f"{carried} {committed.text}".strip())
-        self._carried = ""
+        whole, self._carried = self._continued(committed), ""
         self._language = whole.language
         self._active_at = clock.now()
         self.emit(UserTurn(self._io.time_s, whole.text, whole.language))
         self._answering.answer(whole)
+
+    def _continued(self, turn: Committed) -> Committed:
+        """``turn`` with the words before it whose answer was never heard."""
+        carried = self._carried if clock.now() - self._carried_at < CARRY_S else ""
+        return replace(turn, text=f"{carried} {turn.text}".strip())
 
     def _answers(self, committed: Committed) -> bool:
         """Whether the words are for a question that was asked; then the turn that asked it goes on."""

@@ -49,6 +49,7 @@ class TurnSettings:
         noise_s: after voice of this length the recogniser is asked whether it holds words; if not, it was noise.
         pad_ms: silence behind the audio of an utterance when it is recognised; recognisers lose or invent words at
             an end without any.
+        preemptive: whether the session is told of turns that are likely, before they are committed.
         barge_in: limits of interruption.
     """
 
@@ -59,6 +60,7 @@ class TurnSettings:
     max_turn_s: float = 60.0
     noise_s: float = 15.0
     pad_ms: int = 500
+    preemptive: bool = False
     barge_in: BargeInTimes = field(default_factory=BargeInTimes)
 
 
@@ -112,6 +114,14 @@ class TurnHost(Protocol):
 
     def cut_agent(self) -> None:
         """The user takes the floor."""
+        ...
+
+    def turn_likely(self, turn: Committed) -> None:
+        """``turn`` will be committed unless the user speaks on."""
+        ...
+
+    def turn_unlikely(self) -> None:
+        """What was likely is so no longer."""
         ...
 
     def turn(self, committed: Committed) -> None:

@@ -20,6 +20,7 @@ from audio.pcm import CAPTURE_RATE_HZ, Pcm, ms_to_samples
 from audio.stt.base import Transcript
 from audio.turns.barge_in import BargeIn
 from audio.turns.contract import TRANSITIONS, Committed, Phase, TurnHost, TurnSettings
+from audio.turns.foresight import Foresight
 from audio.turns.hold import TurnDetector, Utterance
 from audio.turns.rules import RuleDetector
 from audio.turns.tail import Tail
@@ -77,6 +78,8 @@ class TurnEngine:
         self._feed = VadFeed(vad, self._on_stalled) if vad else None
         self._gate = SpeechGate(preroll_ms=self.settings.preroll_ms) if vad else None
         self._scope = Scope("turns")
+        preemptive = self.settings.preemptive
+        self._foresight = Foresight(host, transcriber, self._foreseen, self._scope, enabled=preemptive)
         self._tail = Tail(JUDGED_S)
         self._sequence = 0
         self._established = 0.0
@@ -192,11 +195,21 @@ class TurnEngine:
                 self._last_voice = event.sample
             if self.phase is Phase.TRAILING:
                 self._move(Phase.SPEAKING)
+                self._foresight.gone()
             if self.phase is Phase.SPEAKING:
                 self._transcriber.voiced()
         elif self.phase is Phase.SPEAKING and self._silent_ms() >= self.settings.speculate_ms:
             self._move(Phase.TRAILING)
             self._transcriber.speculate()
+            self._foresight.trailing()
+
+    async def _foreseen(self, transcript: Transcript) -> Committed | None:
+        """The turn that would be committed if the user said no more; None if it would be none, or is disputed."""
+        text, language = self.trim(transcript.text), transcript.language
+        if self.barge_in.paused or self.takes_floor is not None or not has_words(text) or self.expects(text, language):
+            return None
+        hold = await self._detector.judge(self._utterance(replace(transcript, text=text)))
+        return Committed(text, language, self._last_voice / CAPTURE_RATE_HZ, hold.reason, hold.ms)
 
     def _on_start(self) -> None:
         if self.phase is Phase.HOLDING:
@@ -237,6 +250,7 @@ class TurnEngine:
         if self.phase not in (Phase.TENTATIVE, Phase.RESUMING):
             return
         self._move(Phase.SPEAKING)
+        self._foresight.gone()
         if self._gate is not None:
             for chunk in self._gate.open():
                 self._append(chunk)
@@ -301,6 +315,8 @@ class TurnEngine:
         late_ms = round(1000 * max(0.0, loop.time() - due), 1)
         end_s = (self._last_voice or self._sample) / CAPTURE_RATE_HZ
         committed = Committed(transcript.text, transcript.language, end_s, reason, ms, late_ms)
+        if not now:
+            self._foresight.decided(committed)
         self._hold = loop.call_at(max(loop.time(), due), self._commit, sequence, committed)
 
     def _utterance(self, transcript: Transcript) -> Utterance:
@@ -326,6 +342,7 @@ class TurnEngine:
 
     def _commit(self, sequence: int, committed: Committed) -> None:
         if sequence == self._sequence:
+            self._foresight.over(committed=True)
             self._clear()
             self.host.turn(committed)
 
@@ -342,6 +359,7 @@ class TurnEngine:
         self._sequence += 1
         self._awaited = False
         self._hold = None
+        self._foresight.over()
         self._over_agent = self._by_key = self._worded = False
         self._last_voice = 0
         self._transcriber.clear()

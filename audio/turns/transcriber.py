@@ -35,10 +35,12 @@ class Transcriber(ABC):
         on_partial: called with what the utterance seems to say and its language.
         on_unasked: called with text that arrives while no utterance is in progress.
         padded: samples of silence that were put behind utterances, in all.
+        foretells: whether ``final`` may be asked in a pause, at no loss if the user speaks on.
     """
 
     on_unasked: Callable[[str], None] | None = None
     padded: int = 0
+    foretells: bool = False
     on_partial: OnPartial | None = None
 
     async def open(self) -> None:
@@ -88,6 +90,8 @@ class SegmentTranscriber(Transcriber):
         piece_s: longest stretch handed to the recogniser.
         pad_s: silence behind each stretch that is handed to the recogniser, its own (``SegmentStt.pad_s``) included.
     """
+
+    foretells = True
 
     def __init__(
         self,
