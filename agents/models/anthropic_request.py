@@ -8,9 +8,10 @@ from typing import Any
 
 from agents.core.messages import ContentPart, media_note
 from agents.core.model import PromptRequest, ToolSpec
-from agents.models.arguments import as_object, in_alphabet
+from agents.models.arguments import as_object, in_alphabet, object_schema
 from agents.models.caching import CacheTtl, cuts
 from agents.models.normalise import (
+    OPENING,
     CallBlock,
     Content,
     MediaBlock,
@@ -25,9 +26,6 @@ from agents.models.normalise import (
 
 PROVIDER = "anthropic"
 """Key of this provider's state in ``Message.provider_options``."""
-
-OPENING = "(The conversation begins with the assistant speaking.)"
-"""Stands in where the agent spoke first: the format wants the user's turn before the assistant's."""
 
 MEDIA: frozenset[str] = frozenset({"image", "document"})
 """Kinds of parts that the format takes beside text."""
@@ -150,5 +148,4 @@ def _plain_text(data: str) -> Wire | None:
 
 
 def _tool(spec: ToolSpec) -> Wire:
-    schema = {"type": "object", "properties": {}, **spec.parameters}
-    return {"name": spec.name, "description": spec.description, "input_schema": schema}
+    return {"name": spec.name, "description": spec.description, "input_schema": object_schema(spec)}

@@ -1,4 +1,4 @@
-"""Arguments and names of tool calls on their way from and to providers."""
+"""Arguments, their schemas, and names of tool calls on their way from and to providers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import hashlib
 import json
 import re
 from typing import Any
+
+from agents.core.model import ToolSpec
 
 _HASH_LENGTH = 8
 
@@ -28,6 +30,11 @@ def as_object(value: Any) -> dict[str, Any]:
     if isinstance(value, dict):
         return dict(value)
     return {} if value is None or value == "" else {"input": value}
+
+
+def object_schema(spec: ToolSpec) -> dict[str, Any]:
+    """The JSON Schema of a tool's arguments, which every format wants to be that of an object."""
+    return {"type": "object", "properties": {}, **spec.parameters}
 
 
 def in_alphabet(text: str, refused: str, longest: int) -> str:

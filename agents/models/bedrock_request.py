@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from agents.core.model import PromptRequest, ToolSpec
-from agents.models.anthropic_request import OPENING
-from agents.models.arguments import as_object, in_alphabet
+from agents.models.arguments import as_object, in_alphabet, object_schema
 from agents.models.bedrock_media import MediaWires
 from agents.models.caching import CacheTtl, cuts
 from agents.models.normalise import (
+    OPENING,
     CallBlock,
     Content,
     MediaBlock,
@@ -78,9 +78,8 @@ def _tools(specs: Sequence[ToolSpec], turns: Sequence[Turn]) -> list[Wire]:
 
 
 def _tool(spec: ToolSpec) -> Wire:
-    schema = {"type": "object", "properties": {}, **spec.parameters}
     described = {"description": spec.description} if spec.description.strip() else {}
-    return {"toolSpec": {"name": spec.name, **described, "inputSchema": {"json": schema}}}
+    return {"toolSpec": {"name": spec.name, **described, "inputSchema": {"json": object_schema(spec)}}}
 
 
 class _Messages:

@@ -14,6 +14,8 @@ from agents.core.messages import ContentPart, Message, ToolResult, ToolResultDat
 from agents.core.outcomes import ABORTED_BY_USER
 
 NO_RESULT = "No result available"
+OPENING = "(The conversation begins with the assistant speaking.)"
+"""For formats that want the user's turn before the assistant's: stands in where the agent spoke first."""
 
 
 @dataclass(frozen=True)

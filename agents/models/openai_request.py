@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from agents.core.messages import ContentPart, media_note
 from agents.core.model import PromptRequest, ToolSpec
-from agents.models.arguments import as_object, in_alphabet
+from agents.models.arguments import as_object, in_alphabet, object_schema
 from agents.models.caching import CacheTtl
 from agents.models.normalise import (
     Block,
@@ -196,8 +196,8 @@ def _url(part: ContentPart, media_type: str) -> str:
 
 
 def _tool(spec: ToolSpec) -> Wire:
-    schema = {"type": "object", "properties": {}, **spec.parameters}
-    return {"type": "function", "function": {"name": spec.name, "description": spec.description, "parameters": schema}}
+    function = {"name": spec.name, "description": spec.description, "parameters": object_schema(spec)}
+    return {"type": "function", "function": function}
 
 
 def _mark(messages: list[Wire], turns: Sequence[Turn], cache: CacheTtl) -> None:
