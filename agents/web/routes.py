@@ -100,7 +100,7 @@ def web_routes(
         )
     session = f"{prefix}/sessions/{{session_id}}"
     routes: list[BaseRoute] = []
-    kept: list[Closable] = [chat] if isinstance(chat, Closable) else []
+    kept = _closable(chat)
     if chat is not None:
         routes.append(Route(f"{prefix}/chat", Gate(chat, authorise), methods=["POST"]))
     if agent is not None or store is not None:
@@ -116,6 +116,10 @@ def web_routes(
     for name, endpoint in (tokens or {}).items():
         routes.append(Route(f"{prefix}/tokens/{name}", Gate(endpoint, authorise), methods=["GET"]))
     return WebRoutes([*routes, *(asset_routes(client_path) if client_path else ())], kept)
+
+
+def _closable(*parts: object) -> list[Closable]:
+    return [part for part in parts if isinstance(part, Closable)]
 
 
 async def _new_session(_: Request) -> Response:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from pydantic_core import to_jsonable_python
 
 from agents.core.display import Slot, SlotPushed, SlotResolved, SlotUpdated
 from agents.core.events import AgentEvent, ToolUseResult
 from agents.core.messages import Message, TokenUsage
+
+DEEPEST = 100
+"""Containers within containers that are told of a value of which only parts can be told."""
 
 Event = dict[str, Any]
 """One event; ``type`` names it."""
@@ -27,14 +30,42 @@ def jsonable(value: object) -> Any:
     return to_jsonable_python(value, exclude_none=True, inf_nan_mode="null", fallback=str)
 
 
-def to_json(value: object) -> bytes:
-    """``value`` as one line of JSON in UTF-8."""
-    ready = jsonable(value)
+def to_text(value: object) -> str:
+    """``value`` as one line of JSON. Never fails: a part that cannot be JSON becomes the name of its type.
+
+    One bad part must not keep everybody from being told the rest.
+    """
     try:
-        return json.dumps(ready, ensure_ascii=False, separators=(",", ":")).encode()
-    except UnicodeEncodeError:
-        # Half a character, as broken tools produce: JSON can spell it, UTF-8 cannot.
-        return json.dumps(ready, separators=(",", ":")).encode()
+        return _dumps(jsonable(value))
+    except (ValueError, TypeError, RecursionError):
+        return _dumps(_salvaged(value, ()))
+
+
+def to_json(value: object) -> bytes:
+    """``to_text`` in UTF-8. Halves of characters, as broken tools produce, are spelled out: UTF-8 has none."""
+    return to_text(value).encode(errors="backslashreplace")
+
+
+def _dumps(ready: object) -> str:
+    return json.dumps(ready, ensure_ascii=False, separators=(",", ":"))
+
+
+def _salvaged(value: object, inside: tuple[int, ...]) -> Any:
+    """``value`` without the parts that cannot be JSON; ``inside`` are the containers around it."""
+    if isinstance(value, dict | list | tuple):
+        if id(value) in inside or len(inside) >= DEEPEST:
+            return type(value).__name__
+        inside = (*inside, id(value))
+        if isinstance(value, dict):
+            fields = cast("dict[object, object]", value)
+            return {str(_salvaged(name, inside)): _salvaged(field, inside) for name, field in fields.items()}
+        return [_salvaged(item, inside) for item in cast("Sequence[object]", value)]
+    try:
+        ready = jsonable(value)
+        _dumps(ready)
+    except (ValueError, TypeError, RecursionError):
+        return type(value).__name__
+    return ready
 
 
 def agent_event(event: AgentEvent) -> Event:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
 from agents.core.display import Slot
 from agents.everyday.timers import RunningTimer, TimerBook, TimerDue
-from agents.web.wire import SlotChange, slot_event, slot_fields
+from agents.web.wire import SlotChange, slot_event, slot_fields, to_json, to_text
 from audio.events import (
     Discarded,
     Metric,
@@ -27,12 +26,12 @@ HISTORY_TURNS = 20
 """How many turns of both sides a caller who returns is shown."""
 
 VALUE_LIMIT = 16_000
-"""Longest JSON text of one card; a longer one is sent without its content."""
+"""Longest JSON of one card, in bytes; a longer one is sent without its content."""
 
 
 def encode(message: Message) -> str:
-    """One line of JSON; values that JSON does not know become text, halves of characters become question marks."""
-    return json.dumps(message, ensure_ascii=False, default=str).encode(errors="replace").decode()
+    """One line of JSON, see ``to_text``; halves of characters become question marks."""
+    return to_text(message).encode(errors="replace").decode()
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ def slot_json(slot: Slot) -> Message:
 
 def bounded(value: Any) -> Any:
     """``value``, or a sign that it was too long."""
-    return value if len(json.dumps(value, default=str)) <= VALUE_LIMIT else {"truncated": True}
+    return value if len(to_json(value)) <= VALUE_LIMIT else {"truncated": True}
 
 
 def timers_message(timers: TimerBook) -> Message:

@@ -372,6 +372,20 @@ async def test_half_a_character_in_what_was_said_before_keeps_nobody_out() -> No
         assert history == [{"who": "user", "text": "caf?"}]
 
 
+async def test_a_card_that_is_no_json_keeps_nobody_out() -> None:
+    async with House(["Hello."]) as house:
+        caller = await house.call()
+        display = house.session.mind.agent.display
+        circular: list[Any] = []
+        circular.append(circular)
+        for value in (float("nan"), 10**5000, circular):
+            await display.push_and_forget("generic", value)
+        await until(lambda: len(caller.of("slot")) == 3)
+        again = await house.call()
+        told = [slot["input"] for slot in again.of("ready")[0]["slots"]]
+        assert told == [slot["input"] for slot in caller.of("slot")] == [None, "int", ["list"]]
+
+
 async def test_a_caller_who_cannot_be_told_anything_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
     async with House(["Hello."]) as house:
         caller = await house.call()
