@@ -226,9 +226,7 @@ class DeviceRoom(AudioIO):
         if self.failed is not None:
             return "down", str(self.failed)
         troubles = [lane.complaint for lane in lanes.values() if not lane.works]
-        state: Literal["ok", "degraded", "down"] = "ok"
-        if troubles or front.echo.reason:
-            state = "degraded"
+        state: Literal["ok", "degraded", "down"] = "degraded" if troubles or front.echo.reason else "ok"
         if not any(lane.works and lane.state is not LaneState.OFF for lane in lanes.values()):
             state = "down"
         if lanes["input"].state is LaneState.SILENT:
@@ -382,8 +380,8 @@ class DeviceRoom(AudioIO):
         front, vad = self._front, self._front_vad
         if lane.direction == "input" or front is None or vad is None:
             return False
-        silent = front.echo.silent_s >= SPEAKER_RESTS_S and self.player.idle and not self.player.sounding
-        return vad.resting and silent
+        silent = self.player.idle and not self.player.sounding
+        return vad.resting and silent and front.echo.silent_s >= SPEAKER_RESTS_S
 
     def interrupted(self, lane: Lane) -> None:
         """See ``audio.io.supervisor.Plumbing``."""
