@@ -209,14 +209,17 @@ async def load_parts(config: GloveConfig, *, lasting_timers: bool = True) -> Par
 
 def voice_settings(config: GloveConfig) -> VoiceSettings:
     """The session settings of ``config``."""
+    from appliance.mind import WITHOUT_TOOLS, provider_in_force
     from audio.turns.engine import TurnSettings
     from audio.voice import VoiceSettings
 
+    wanted = config.turns.preemptive
+    preemptive = wanted == "on" or (wanted == "auto" and provider_in_force(config) not in WITHOUT_TOOLS)
     return VoiceSettings(
         turn_mode=config.turns.mode,
         language=config.speech.fixed_language,
         reply_language=config.speech.default_language,
-        turns=TurnSettings(preroll_ms=config.turns.preroll_ms),
+        turns=TurnSettings(preroll_ms=config.turns.preroll_ms, preemptive=preemptive),
     )
 
 

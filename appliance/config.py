@@ -135,6 +135,11 @@ class TurnsConfig(Section):
     )
     unfinished_hold_ms: Ms = Field(default=1200, description="Extra wait after a text that does not end a sentence.")
     dictation_hold_ms: Ms = Field(default=2000, description="Extra wait while digits or letters are being dictated.")
+    preemptive: Literal["auto", "on", "off"] = Field(
+        default="auto",
+        description="Ask the model already while waiting whether a turn is over; now and then in vain. auto does so "
+        "for models that run elsewhere.",
+    )
 
 
 class ModelConfig(Section):

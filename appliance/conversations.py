@@ -130,6 +130,13 @@ class RoomAgent:
             self._busy -= 1
             self._used = now()
 
+    async def rehearse(self, request: str, abort: AbortToken, *, language: str | None = None) -> bool:
+        """Ask the model ahead, in the conversation that goes on; see ``Glove.rehearse``."""
+        glove = self._glove
+        if glove is None or self._busy or self._compacting is not None or now() - self._used >= self._idle_s:
+            return False
+        return await glove.rehearse(request, abort, language=language)
+
     def add_subscriber(self, subscriber: Subscriber) -> RoomAgent:
         """Send events of this and the following conversations to ``subscriber``."""
         self._subscribers.append(subscriber)

@@ -249,6 +249,21 @@ def test_turn_settings_reach_the_engine() -> None:
     assert isinstance(build_vad(chosen), EnergyVad)
 
 
+@pytest.mark.parametrize(
+    ("provider", "wanted", "preemptive"),
+    [
+        ("anthropic", "auto", True),
+        ("anthropic", "off", False),
+        ("none", "auto", False),
+        ("smollm", "auto", False),
+        ("smollm", "on", True),
+    ],
+)
+def test_a_model_on_this_machine_is_not_asked_in_vain(provider: str, wanted: str, preemptive: bool) -> None:
+    chosen = config(model={"provider": provider}, turns={"preemptive": wanted})
+    assert voice_settings(chosen).turns.preemptive is preemptive
+
+
 async def test_holds_reach_the_detector() -> None:
     chosen = config(
         turns={

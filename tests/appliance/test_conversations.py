@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from agents.base.abort import AbortToken
 from agents.base.errors import GloveError
 from agents.core.runnable import Runnable
 from agents.everyday.book import EverydayBook
@@ -36,6 +37,21 @@ async def test_what_takes_part_in_turns_goes_along_into_the_next_conversation() 
     assert [message.text for message in await agent.get_runtime_context(delivery="request")] == ["it rains"]
     remove()
     assert [message.text for message in await agent.get_runtime_context()] == ["it rains"]
+    await agent.close()
+
+
+async def test_a_model_is_asked_ahead_only_in_a_conversation_that_goes_on() -> None:
+    model = ScriptedModel(lambda request: f"To {request.messages[-1].text}")
+    agent = room(model)
+    assert await agent.rehearse("hi", AbortToken()) is False
+    await agent.process_request("hi")
+    ahead = asyncio.create_task(agent.rehearse("bye", AbortToken()))
+    await asyncio.sleep(0.1)
+    assert (await agent.process_request("bye")).text == "To bye"
+    assert await ahead is True and len(model.requests) == 2
+    await asyncio.sleep(100)
+    assert await agent.rehearse("hello", AbortToken()) is False, "the next turn begins another conversation"
+    assert len(model.requests) == 2
     await agent.close()
 
 
