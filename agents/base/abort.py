@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import structlog
 
+from agents.base.errors import GloveError
+
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
+
+SETTLE_S = 1.0
+"""How long aborted work may take to end before nobody waits for it any more, in seconds."""
+
+_let_go: set[asyncio.Future[Any]] = set()
 
 
 class Aborted(Exception):
@@ -72,25 +79,51 @@ class AbortToken:
             raise Aborted(self._reason)
 
     async def race(self, work: Awaitable[T]) -> T:
-        """Await ``work``, but stop waiting and raise ``Aborted`` as soon as the token is aborted.
+        """Await ``work``, but stop waiting and raise ``Aborted`` when the token is aborted.
 
-        The work is cancelled and awaited, so nothing is left running; a ``CancelledError`` that came from the abort is
-        translated here and nowhere else.
+        The work is then cancelled and awaited, so nothing is left running; what has not ended after ``SETTLE_S`` is let
+        go. A ``CancelledError`` that came from the abort is translated here and nowhere else. Work that cancels itself
+        raises ``GloveError`` (``ERR_STOPPED_ITSELF``): a cancellation would look as if it were meant for the caller.
         """
+        loop = asyncio.get_running_loop()
         task = asyncio.ensure_future(work)
+        late: asyncio.Future[None] = loop.create_future()
+        timers: list[asyncio.TimerHandle] = []
 
         def cancel() -> None:
             task.cancel()
+            timers.append(loop.call_later(SETTLE_S, late.set_result, None))
 
         remove = self.on_abort(cancel)
-        waiter = asyncio.current_task()
-        cancels = waiter.cancelling() if waiter is not None else 0
         try:
-            return await task
+            await asyncio.wait({task, late}, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
-            from_outside = waiter is not None and waiter.cancelling() > cancels
-            if self.aborted and not from_outside:
-                raise Aborted(self._reason or "aborted") from None
+            task.cancel()
+            await asyncio.wait({task})
             raise
         finally:
             remove()
+            for timer in timers:
+                timer.cancel()
+            if not task.done():
+                let_go(task, "work that was aborted")
+        if not task.done():
+            self.check()
+        try:
+            return task.result()
+        except asyncio.CancelledError:
+            self.check()
+            raise GloveError("ERR_STOPPED_ITSELF", "Work that was waited for cancelled itself.", "Try again.") from None
+
+
+def let_go(work: asyncio.Future[Any], what: str) -> None:
+    """Let ``work`` that nobody waits for come to its end, but not out of sight: what it fails with is logged."""
+    _let_go.add(work)
+
+    def done(finished: asyncio.Future[Any]) -> None:
+        _let_go.discard(finished)
+        fault = None if finished.cancelled() else finished.exception()
+        if fault is not None and not isinstance(fault, Aborted):
+            log.warning(f"{what} failed after it was given up", error=repr(fault))
+
+    work.add_done_callback(done)

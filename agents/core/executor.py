@@ -11,7 +11,7 @@ import structlog
 from pydantic import BaseModel, ValidationError
 
 from agents.base import clock
-from agents.base.abort import Aborted
+from agents.base.abort import Aborted, let_go
 from agents.core.display import QuestionClosed
 from agents.core.events import ToolUseResult
 from agents.core.messages import ToolCall, ToolResult, ToolResultData, copied
@@ -82,7 +82,6 @@ class Executor:
         self._registry = registry
         self._permissions = permissions
         self._max_retries = max_retries
-        self._detached: set[asyncio.Task[Any]] = set()
 
     async def run(self, batch: Batch, context: ToolContext, notify: Notify) -> None:
         """Execute ``batch`` in order, notifying ``ToolUseResult`` after each call.
@@ -192,29 +191,15 @@ class Executor:
         except TimeoutError:
             if not task.done():
                 task.cancel()
-                self._detach(task, tool.name)
+                let_go(task, f"the tool {tool.name}")
                 raise ToolTooSlow(f"{tool.name} did not end within {tool.time_limit_s} s and was stopped.") from None
         except BaseException:
             if not task.done():
-                self._detach(task, tool.name)
+                let_go(task, f"the tool {tool.name}")
             raise
         if task.cancelled():
             raise RuntimeError(f"the tool {tool.name} cancelled itself")
         return task.result()
-
-    def _detach(self, task: asyncio.Task[Any], name: str) -> None:
-        """Let abandoned work run on, but not out of sight."""
-        self._detached.add(task)
-
-        def done(finished: asyncio.Task[Any]) -> None:
-            self._detached.discard(finished)
-            if finished.cancelled():
-                return
-            fault = finished.exception()
-            if fault is not None and not isinstance(fault, Aborted):
-                log.warning("tool failed after it was aborted", tool=name, error=repr(fault))
-
-        task.add_done_callback(done)
 
 
 class Running:

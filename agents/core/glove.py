@@ -191,9 +191,11 @@ class Glove(AgentBuilder):
 
         Replies that it was speaking when it ended are marked too: nobody knows how much of them was heard.
         Happens by itself before the first turn; calling it earlier lets a room say that something was left unanswered.
-        Nothing is run again. Returns the message, or None.
+        Nothing is run again. Returns the message, or None. Raises ``GloveError`` (``ERR_TURN_REENTRANT``) from inside a
+        turn, and faults of the store.
         """
         core = self._built()
+        self._must_not_wait_for_itself()
         async with self._floor(AbortToken()):
             return await core.recover()
 
@@ -234,6 +236,6 @@ class Glove(AgentBuilder):
         if current_turn(self) is not None:
             raise GloveError(
                 "ERR_TURN_REENTRANT",
-                "A tool asked its own agent for another turn, which would wait for the tool to end.",
+                "What runs inside a turn asked its own agent for something that waits for this turn to end.",
                 "Use another agent for nested work, or start it after the turn.",
             )

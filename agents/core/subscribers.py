@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import structlog
 
 from agents.base import clock
@@ -12,12 +14,16 @@ log = structlog.get_logger(__name__)
 SLOW_S = 0.05
 """A subscriber that takes longer than this to record one event is named in the log: it delays what is spoken."""
 
+RECORD_LIMIT_S = 10.0
+"""A subscriber that takes longer than this is stopped, and misses the rest of the event, so that the agent goes on."""
+
 
 class Subscribers:
     """The subscribers of one agent.
 
-    Each event is awaited at each subscriber, in order of registration, before the next event is delivered. A failing
-    subscriber is logged and counted in ``faults``. Whoever has slow work to do keeps a queue of its own.
+    Each event is awaited at each subscriber, in order of registration, before the next event is delivered. A subscriber
+    that fails, or takes longer than ``RECORD_LIMIT_S``, is logged and counted in ``faults``. Whoever has slow work to
+    do keeps a queue of its own.
     """
 
     def __init__(self) -> None:
@@ -43,9 +49,18 @@ class Subscribers:
         for subscriber in tuple(self._subscribers):
             started = clock.now()
             try:
-                await subscriber.record(event)
-            except Exception:
+                async with asyncio.timeout(RECORD_LIMIT_S):
+                    await subscriber.record(event)
+            except (Exception, asyncio.CancelledError) as fault:
+                if isinstance(fault, asyncio.CancelledError) and _cancelled():
+                    raise
                 self.faults += 1
                 log.exception("subscriber failed", subscriber=type(subscriber).__name__, event_type=event.type)
             if clock.now() - started > SLOW_S:
                 log.warning("slow subscriber", subscriber=type(subscriber).__name__, event_type=event.type)
+
+
+def _cancelled() -> bool:
+    """Whether somebody wants the running task to end, rather than the subscriber having cancelled itself."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

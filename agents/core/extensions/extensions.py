@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from agents.base.abort import AbortToken
 from agents.base.errors import GloveError
 from agents.core.events import HookInvoked
-from agents.core.extensions.calling import check_name, settled
 from agents.core.extensions.controls import AgentControls
 from agents.core.extensions.directives import parse
 from agents.core.extensions.hooks import HookHandler, HookInvocation, HookResult, answer_messages
+from agents.core.extensions.naming import check_name
 from agents.core.extensions.skills import INVOKE_SKILL, Skill, Skills
 from agents.core.extensions.subagents import SubAgentKind, SubAgents
+from agents.core.foreign import call
 from agents.core.messages import ContentPart, Message, parts_text, user_message
 from agents.core.model import Notify
 from agents.core.registry import AnyTool, ToolRegistry
@@ -94,8 +95,8 @@ class Extensions:
 
     async def _hook(self, name: str, raw: str, text: str, abort: AbortToken) -> HookResult:
         await self._notify(HookInvoked(name))
-        call = HookInvocation(name, raw, text, self._controls(), abort)
-        return await settled(self._hooks[name](call), abort) or HookResult()
+        invocation = HookInvocation(name, raw, text, self._controls(), abort)
+        return await call(lambda _: self._hooks[name](invocation), abort, f"The hook {name!r}") or HookResult()
 
     def _offer(self, tool: AnyTool) -> None:
         """Put ``tool`` where its earlier form stands, or at the end. Raises ``GloveError`` if the name is another's."""

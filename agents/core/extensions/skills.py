@@ -11,8 +11,9 @@ from pydantic import BaseModel, Field
 
 from agents.base.abort import AbortToken
 from agents.core.events import SkillInvoked
-from agents.core.extensions.calling import check_name, settled
 from agents.core.extensions.controls import AgentControls
+from agents.core.extensions.naming import check_name
+from agents.core.foreign import call
 from agents.core.messages import ContentPart, Message, ToolResultData, parts_text
 from agents.core.model import Notify
 from agents.core.outcomes import failed, text_of
@@ -108,8 +109,8 @@ class Skills:
     async def inject(self, name: str, text: str, abort: AbortToken) -> Message:
         """Run a skill that the user called in ``text``. Raises what it raises, and ``Aborted``."""
         await self._notify(SkillInvoked(name, "user"))
-        call = SkillInvocation(name, text, "user", None, self._controls(), abort)
-        return injection(name, await settled(self._skills[name].handler(call), abort))
+        invocation = SkillInvocation(name, text, "user", None, self._controls(), abort)
+        return injection(name, await _content(self._skills[name], invocation))
 
     def tool(self) -> Tool[Any]:
         """The tool with which the model calls the exposed ones, described as of now."""
@@ -123,15 +124,19 @@ class Skills:
             known = ", ".join(skill.name for skill in self.exposed) or "none"
             return failed(f"There is no skill named {args.name!r}. Skills: {known}.")
         await self._notify(SkillInvoked(skill.name, "agent", args.args))
-        call = SkillInvocation(skill.name, args.args or "", "agent", args.args, self._controls(), context.abort)
+        invocation = SkillInvocation(skill.name, args.args or "", "agent", args.args, self._controls(), context.abort)
         try:
-            content = await settled(skill.handler(call), context.abort)
+            content = await _content(skill, invocation)
         except Exception as fault:
             # A skill is not run again by itself: it may have done half of its work.
             context.abort.check()
             log.exception("a skill failed", skill=skill.name)
             return failed(f"The skill {skill.name!r} failed: {text_of(fault)}")
         return _result(skill.name, content)
+
+
+async def _content(skill: Skill, invocation: SkillInvocation) -> SkillContent:
+    return await call(lambda _: skill.handler(invocation), invocation.abort, f"The skill {skill.name!r}")
 
 
 def _result(name: str, content: SkillContent) -> ToolResultData:

@@ -10,11 +10,12 @@ from typing import Any, Protocol
 import structlog
 from pydantic import BaseModel, Field
 
-from agents.base.abort import Aborted, AbortToken
+from agents.base.abort import SETTLE_S, Aborted, AbortToken, let_go
 from agents.core.events import AgentEvent, SubagentCompleted, SubagentInvoked, Subscriber
-from agents.core.extensions.calling import check_name, settled
 from agents.core.extensions.controls import AgentControls
+from agents.core.extensions.naming import check_name
 from agents.core.extensions.relay import Relay
+from agents.core.foreign import call
 from agents.core.messages import Message, ToolResultData
 from agents.core.model import Notify
 from agents.core.outcomes import failed, text_of
@@ -24,9 +25,6 @@ from agents.core.tool import Tool, ToolContext
 log = structlog.get_logger(__name__)
 
 INVOKE_SUBAGENT = "glove_invoke_subagent"
-
-SETTLE_S = 1.0
-"""How long an aborted subagent may take to put its own history in order, in seconds."""
 
 
 class SubAgent(Protocol):
@@ -109,7 +107,6 @@ class SubAgents:
         self._kinds: dict[str, SubAgentKind] = {}
         self._controls = controls
         self._notify = notify
-        self._abandoned: set[asyncio.Task[Message]] = set()
 
     def define(self, kind: SubAgentKind) -> None:
         """Register ``kind``, in the place of an earlier one of that name. Raises ``GloveError`` for the name."""
@@ -136,7 +133,8 @@ class SubAgents:
         controls = self._controls()
         request = SubAgentRequest(args.name, args.prompt, controls.store, controls)
         try:
-            child = await settled(kind.factory(request), context.abort)
+            what = f"The factory of the subagent {args.name!r}"
+            child = await call(lambda _: kind.factory(request), context.abort, what)
         except Exception as fault:
             # Neither is tried again by itself: half of the work may be done.
             context.abort.check()
@@ -167,17 +165,5 @@ class SubAgents:
                 raise
         finally:
             if not work.done():
-                self._abandon(work, args.name)
+                let_go(work, f"the subagent {args.name}")
         return work.result()
-
-    def _abandon(self, work: asyncio.Task[Message], name: str) -> None:
-        """Let it come to its end, but not out of sight."""
-        self._abandoned.add(work)
-
-        def done(finished: asyncio.Task[Message]) -> None:
-            self._abandoned.discard(finished)
-            fault = None if finished.cancelled() else finished.exception()
-            if fault is not None and not isinstance(fault, Aborted):
-                log.warning("a subagent failed after it was aborted", subagent=name, error=repr(fault))
-
-        work.add_done_callback(done)

@@ -4,8 +4,10 @@ import asyncio
 
 import pytest
 
-from agents.base.abort import Aborted, AbortToken
+from agents.base.abort import SETTLE_S, Aborted, AbortToken
 from agents.base.clock import now
+from agents.base.errors import GloveError
+from agents.testing import left_behind
 
 
 def test_an_abort_is_final_and_its_first_reason_stays() -> None:
@@ -106,3 +108,31 @@ async def test_a_fault_of_the_work_is_passed_on() -> None:
 
     with pytest.raises(ValueError, match="broken"):
         await AbortToken().race(work())
+
+
+async def test_work_that_cancels_itself_does_not_take_its_caller_along() -> None:
+    async def work() -> None:
+        raise asyncio.CancelledError
+
+    with pytest.raises(GloveError) as fault:
+        await AbortToken().race(work())
+    assert fault.value.code == "ERR_STOPPED_ITSELF"
+
+
+async def test_work_that_does_not_notice_an_abort_holds_nobody_up_for_long() -> None:
+    token, ended = AbortToken(), []
+
+    async def work() -> None:
+        try:
+            await asyncio.sleep(100)
+        finally:
+            await asyncio.sleep(60)
+            ended.append(now())
+
+    asyncio.get_running_loop().call_later(1, token.abort)
+    with pytest.raises(Aborted):
+        await token.race(work())
+    assert now() == pytest.approx(1 + SETTLE_S)
+    await asyncio.sleep(100)
+    assert ended == [pytest.approx(61)]
+    assert left_behind() == []

@@ -244,5 +244,5 @@ async def test_a_hook_that_gives_up_by_itself_is_a_failure_and_not_the_users_wis
     glove.define_hook("tired", tired)
     with pytest.raises(GloveError) as fault:
         await glove.process_request("/tired")
-    assert fault.value.code == "ERR_EXTENSION_STOPPED"
+    assert fault.value.code == "ERR_STOPPED_ITSELF"
     assert await story(glove.store) == ["user: /tired"]

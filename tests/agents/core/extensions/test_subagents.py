@@ -153,7 +153,7 @@ def itself(request: SubAgentRequest) -> Glove:
         (throwing_later, "The factory of the subagent 'scout' threw: no room"),
         (failing, "The subagent 'scout' failed: No route."),
         (unbuilt, "The subagent 'scout' failed: The agent is not built yet. Call build() first."),
-        (itself, "The subagent 'scout' failed: A tool asked its own agent for another turn"),
+        (itself, "The subagent 'scout' failed: What runs inside a turn asked its own agent"),
     ],
 )
 async def test_a_failure_is_told_once_and_the_bracket_is_closed(factory: SubAgentFactory, message: str) -> None:
