@@ -3,9 +3,9 @@
 Each recording is heard twice by the real chain (voice detector, recogniser, turn engine) on virtual time, in which a
 recognition takes what it declares:
 
-* with 700 ms of the recording's own quiet put into each natural pause in turn (at least 100 ms in which the speaker is
-  18 dB below the loud parts, 0.5 s from the start and 0.4 s from the end of the speech); a turn that is committed
-  before the speech goes on is a cut-off;
+* with each natural pause in turn (at least 100 ms in which the speaker is 18 dB below the loud parts, 0.5 s from the
+  start and 0.4 s from the end of the speech) made 700 ms long by the recording's own quiet; a turn that is committed
+  before the speech is over is a cut-off;
 * as it is, followed by quiet: from the last loud 10 ms (25 dB below the loud parts) to the commit.
 
 Pauses that the transcript shows to be the end of a sentence are left out: there, a turn may end.
@@ -112,15 +112,15 @@ def clips(folder: Path) -> list[Clip]:
     return result
 
 
-def pauses(clip: Clip) -> Iterator[float]:
-    """The beginnings of the natural pauses, in seconds."""
+def pauses(clip: Clip) -> Iterator[tuple[float, float]]:
+    """Beginnings and lengths of the natural pauses, in seconds."""
     levels = _levels(clip.pcm)
     quiet = levels < np.percentile(levels, 90) - 18
     edges = np.flatnonzero(np.diff(np.concatenate(([0], quiet.view(np.int8), [0]))))
     for start, stop in zip(edges[::2] / 100, edges[1::2] / 100, strict=True):
         inside = start > clip.begins_s + 0.5 and stop < clip.ends_s - 0.4
         if inside and stop - start >= LEAST_PAUSE_S:
-            yield float(start)
+            yield float(start), float(stop - start)
 
 
 def measure(clip: Clip, stt: SegmentStt, detector: TurnDetector, result: Endpointing) -> None:
@@ -131,15 +131,16 @@ def measure(clip: Clip, stt: SegmentStt, detector: TurnDetector, result: Endpoin
     elif at >= clip.ends_s:
         result.complete_ms.append(1000 * (at - clip.ends_s))
         result.reasons.append((clip.name, first.reason, round(1000 * (at - clip.ends_s))))
-    for start in pauses(clip):
+    for start, natural_s in pauses(clip):
+        added_s = max(0.0, PAUSE_S - natural_s)
         cut = round((start + 0.02) * CAPTURE_RATE_HZ)
         head, rest = clip.pcm[:cut], clip.pcm[cut:]
         if _ends_sentence(clip, stt, head):
             continue
-        parts = (head, clip.quiet(PAUSE_S), rest, clip.quiet(QUIET_AFTER_S))
+        parts = (head, clip.quiet(added_s), rest, clip.quiet(QUIET_AFTER_S))
         turns = _hear(np.concatenate(parts), stt, detector)
         result.pauses += 1
-        if turns and turns[0][0] < clip.ends_s + PAUSE_S:
+        if turns and turns[0][0] < clip.ends_s + added_s:
             result.cut.append((clip.name, start, f"{turns[0][1].text} [{turns[0][1].reason}]"))
 
 

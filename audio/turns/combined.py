@@ -18,15 +18,16 @@ class CombinedTimes:
     """When the sound changes the hold of the text, and to what.
 
     Attributes:
-        sure: probability from which the voice has finished.
+        sure: probability from which the voice has finished. Of pauses within a sentence, one in ten sounds so.
         doubtful: probability below which it has not.
-        sure_ms: hold where text and voice have finished.
+        sure_ms: hold where text and voice have finished. It is shorter than it takes to notice speech that goes on, so
+            that an answer comes 0.7 s after the last word; words that follow before the answer is heard continue it.
         doubtful_ms: least hold where the text has finished and the voice has not.
     """
 
-    sure: float = 0.9
+    sure: float = 0.965
     doubtful: float = 0.2
-    sure_ms: int = 250
+    sure_ms: int = 130
     doubtful_ms: int = 900
 
 
