@@ -164,7 +164,7 @@ def provider_in_force(config: GloveConfig, credentials: Credentials | None = Non
 
 def model_secrets(*providers: str) -> tuple[str, ...]:
     """Names of the secrets that models of ``providers`` take, each once; some take none."""
-    from agents.models.providers import PROVIDERS
+    from agents.models.provider_table import PROVIDERS
 
     names = [name for provider in providers if provider in PROVIDERS for name in PROVIDERS[provider].secrets]
     return tuple(dict.fromkeys(names))

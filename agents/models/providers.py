@@ -1,150 +1,19 @@
-"""The providers that are known by name, and the adapter for any of them."""
+"""The adapter for any provider that is known by name, and who of them can be used."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, replace
 
 from agents.base.credentials import Credentials
 from agents.base.errors import ConfigError
 from agents.core.model import ModelAdapter
+from agents.models.anthropic import AnthropicModel
+from agents.models.bedrock import AwsKeys, BedrockModel
 from agents.models.caching import CacheTtl
-from agents.models.openai_request import IMAGES, Dialect, Effort, Reasoning
-
-if TYPE_CHECKING:
-    from agents.models.bedrock import AwsKeys
-
-Format = Literal["openai", "anthropic", "bedrock"]
-
-
-@dataclass(frozen=True)
-class Provider:
-    """One provider of models.
-
-    Attributes:
-        id: what it is called in a configuration.
-        format: the protocol that it speaks.
-        env: environment variable of its key; None if it has none.
-        more_env: environment variables of what belongs to the key.
-        model: the model taken where none is named; None if one must be named.
-        base_url: address of its API; empty if one must be given.
-        max_tokens: longest reply in tokens where nothing else is said.
-        media: kinds of parts that it takes beside text.
-        needs_key: whether it answers nobody without a key of ours. Bedrock's SDK may find one by itself.
-        base_url_env: environment variable that replaces ``base_url``.
-        always_reasons: whether thoughts are always captured and sent back, as it demands.
-        efforts: the values of ``reasoning_effort`` that it knows.
-    """
-
-    id: str
-    format: Format = "openai"
-    env: str | None = None
-    model: str | None = None
-    base_url: str = ""
-    max_tokens: int = 4096
-    media: frozenset[str] = field(default=IMAGES)
-    needs_key: bool = True
-    base_url_env: str | None = None
-    always_reasons: bool = False
-    efforts: frozenset[Effort] = frozenset({"minimal", "low", "medium", "high"})
-    more_env: tuple[str, ...] = ()
-
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """Environment variables of all secrets that it may be given."""
-        return (*((self.env,) if self.env is not None else ()), *self.more_env)
-
-
-_ALL = (
-    Provider(
-        "openrouter",
-        env="OPENROUTER_API_KEY",
-        model="anthropic/claude-sonnet-4",
-        base_url="https://openrouter.ai/api/v1",
-        max_tokens=8192,
-        media=IMAGES | {"video"},
-    ),
-    Provider(
-        "vercel",
-        env="AI_GATEWAY_API_KEY",
-        model="anthropic/claude-sonnet-4",
-        base_url="https://ai-gateway.vercel.sh/v1",
-        max_tokens=8192,
-    ),
-    Provider(
-        "anthropic",
-        "anthropic",
-        env="ANTHROPIC_API_KEY",
-        model="claude-sonnet-4-20250514",
-        base_url="https://api.anthropic.com",
-        max_tokens=8192,
-        media=IMAGES | {"document"},
-    ),
-    Provider(
-        "openai",
-        env="OPENAI_API_KEY",
-        model="gpt-4.1",
-        base_url="https://api.openai.com/v1",
-        media=IMAGES | {"document", "audio"},
-    ),
-    Provider(
-        "gemini",
-        env="GEMINI_API_KEY",
-        model="gemini-2.5-flash",
-        base_url="https://generativelanguage.googleapis.com/v1beta/openai/",
-        max_tokens=8192,
-        media=IMAGES | {"audio"},
-    ),
-    Provider(
-        "minimax",
-        env="MINIMAX_API_KEY",
-        model="MiniMax-M2.5",
-        base_url="https://api.minimax.io/v1",
-        max_tokens=8192,
-    ),
-    Provider(
-        "kimi",
-        env="MOONSHOT_API_KEY",
-        model="kimi-k2.5",
-        base_url="https://api.moonshot.ai/v1",
-        max_tokens=8192,
-    ),
-    Provider(
-        "glm",
-        env="ZHIPUAI_API_KEY",
-        model="glm-4-plus",
-        base_url="https://open.bigmodel.cn/api/paas/v4/",
-    ),
-    Provider(
-        "mimo",
-        env="MIMO_API_KEY",
-        model="mimo-v2.5",
-        base_url="https://api.xiaomimimo.com/v1",
-        base_url_env="MIMO_BASE_URL",
-        max_tokens=8192,
-        media=IMAGES | {"audio"},
-        always_reasons=True,
-        efforts=frozenset({"low", "medium", "high"}),
-    ),
-    Provider("ollama", base_url="http://localhost:11434/v1", needs_key=False),
-    Provider("lmstudio", base_url="http://localhost:1234/v1", needs_key=False),
-    Provider("openai-compat", env="OPENAI_COMPAT_API_KEY", needs_key=False),
-    Provider(
-        "bedrock",
-        "bedrock",
-        env="AWS_ACCESS_KEY_ID",
-        model="anthropic.claude-3-5-sonnet-20241022-v2:0",
-        max_tokens=8192,
-        media=IMAGES | {"document", "video"},
-        needs_key=False,
-        more_env=("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
-    ),
-)
-
-PROVIDERS: Mapping[str, Provider] = {provider.id: provider for provider in _ALL}
-"""All providers by id. ``openai-compat`` is any server whose address is given."""
+from agents.models.openai_compatible import OpenAiCompatibleModel
+from agents.models.openai_request import Effort, Reasoning
+from agents.models.provider_table import PROVIDERS, Provider
 
 
 @dataclass(frozen=True)
@@ -164,7 +33,7 @@ def get_available_providers(credentials: Credentials | None = None) -> list[Avai
         ConfigError: a file of secrets that cannot be used.
     """
     keys = credentials or Credentials()
-    return [Availability(one.id, _may_be_used(one, keys), one.env, one.model) for one in _ALL]
+    return [Availability(one.id, _may_be_used(one, keys), one.env, one.model) for one in PROVIDERS.values()]
 
 
 def create_adapter(
@@ -219,8 +88,6 @@ def create_adapter(
     tokens = max_tokens or known.max_tokens
     keys = credentials or Credentials()
     if known.format == "bedrock":
-        from agents.models.bedrock import BedrockModel
-
         return BedrockModel(
             name,
             _aws_keys_alone(keys, api_key),
@@ -234,8 +101,6 @@ def create_adapter(
         )
     key = api_key or _key(known, keys)
     if known.format == "anthropic":
-        from agents.models.anthropic import AnthropicModel
-
         return AnthropicModel(
             name,
             key,
@@ -247,17 +112,15 @@ def create_adapter(
             timeout_s=timeout_s,
             max_retries=max_retries,
         )
-    from agents.models.openai_compatible import OpenAiCompatibleModel
-
     return OpenAiCompatibleModel(
         name,
         key,
         base_url=_base_url(known, base_url),
-        dialect=_dialect(known, base_url),
+        dialect=known.dialect(base_url),
         max_tokens=tokens,
         stream=stream,
         reasoning=_reasoning(known, reasoning, reasoning_effort, include_reasoning_in_text),
-        cache=(known.id == "openrouter") if cache is None else cache,
+        cache=known.cache_marks if cache is None else cache,
         timeout_s=timeout_s,
         max_retries=max_retries,
         key_name=known.env or "the key",
@@ -285,8 +148,6 @@ def _secret(keys: Credentials, name: str) -> str | None:
 
 def _aws_keys(keys: Credentials) -> AwsKeys | None:
     """The pair of keys that was given to Glove; None leaves it to the SDK to find some."""
-    from agents.models.bedrock import AwsKeys
-
     key, secret = _secret(keys, "AWS_ACCESS_KEY_ID"), _secret(keys, "AWS_SECRET_ACCESS_KEY")
     return AwsKeys(key, secret, _secret(keys, "AWS_SESSION_TOKEN")) if key and secret else None
 
@@ -318,18 +179,6 @@ def _base_url(provider: Provider, given: str | None) -> str:
             'Set model.base_url, for example "http://127.0.0.1:8080/v1".',
         )
     return url
-
-
-def _dialect(provider: Provider, base_url: str | None) -> Dialect:
-    # OpenAI's newer models refuse the old field; whoever imitates OpenAI may not know the new one.
-    field_name = "max_completion_tokens" if provider.id == "openai" and not base_url else "max_tokens"
-    return Dialect(
-        provider.id,
-        provider.media,
-        field_name,
-        cache_marks=provider.id == "openrouter",
-        wants_thoughts=provider.always_reasons,
-    )
 
 
 def _reasoning(

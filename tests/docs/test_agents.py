@@ -15,7 +15,7 @@ from agents.core import display, events
 from agents.core.external import Disposition
 from agents.core.runtime_context import DELIVERIES
 from agents.core.tool import Tool
-from agents.models.providers import PROVIDERS
+from agents.models.provider_table import PROVIDERS
 from agents.stores.memory import MemoryStore
 from agents.web.tools.ready_made import ready_made_tools
 from tests.docs.pages import ROOT, Page, Section, printed_by, quoted

@@ -10,7 +10,7 @@ import pytest
 from agents.core.messages import ContentPart, Message, Source
 from agents.core.model import PromptRequest
 from agents.models import anthropic_request, bedrock_request, openai_request
-from agents.models.providers import PROVIDERS, _dialect
+from agents.models.provider_table import PROVIDERS
 
 KINDS = ("image", "document", "audio", "video")
 TYPES = {"image": "image/jpeg", "document": "application/pdf", "audio": "audio/wav", "video": "video/mp4"}
@@ -50,7 +50,7 @@ def sent(provider: str, *parts: ContentPart) -> list[dict[str, Any]]:
         case "bedrock":
             wire = bedrock_request.build(request, thinking=None, **common)
         case _:
-            wire = openai_request.build(request, dialect=_dialect(known, None), **common)
+            wire = openai_request.build(request, dialect=known.dialect(), **common)
     content = wire["messages"][0]["content"]
     return content[1:] if isinstance(content, list) else [{"text": line} for line in content.split("\n")[1:]]
 

@@ -106,8 +106,6 @@ async def test_ways_to_ask_for_thoughts(provider: str, options: dict[str, Any], 
 
 @pytest.mark.realtime
 async def test_openai_itself_is_told_the_length_in_its_new_words() -> None:
-    from agents.models.providers import _dialect
-
-    assert _dialect(PROVIDERS["openai"], None).token_field == "max_completion_tokens"
+    assert PROVIDERS["openai"].dialect().token_field == "max_completion_tokens"
     body, _ = await _sent("openai")
     assert "max_tokens" in body

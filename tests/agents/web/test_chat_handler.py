@@ -13,7 +13,7 @@ from agents.base.credentials import Credentials
 from agents.base.errors import ConfigError, GloveError
 from agents.core.messages import Message, TokenUsage, ToolCall
 from agents.core.model import ModelAdapter
-from agents.models.providers import PROVIDERS
+from agents.models.provider_table import PROVIDERS
 from agents.models.scripted import Call, Fail, Hang, Say, ScriptedModel
 from agents.web.chat_handler import ChatHandler, create_chat_handler
 from tests.agents.web.peer import ask, call
