@@ -1,0 +1,1 @@
+"""Recognisers and voices that live on servers, one package per protocol."""

@@ -1,0 +1,150 @@
+"""A WebSocket connection as the adapters see it: three verbs, two faults. Tests put a connection of their own here."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, cast
+
+Message = str | bytes
+
+OPEN_S = 10.0
+"""Longest time that a handshake may take, in seconds."""
+
+CLOSE_S = 1.0
+"""Longest wait for the peer's side of a close, in seconds."""
+
+MAX_MESSAGE_BYTES = 8 * 1024 * 1024
+"""Longest message that is taken from a service."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where to connect. Neither part is ever logged: both may hold a secret."""
+
+    url: str = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+
+
+class ConnectionRefused(Exception):
+    """The handshake failed.
+
+    Attributes:
+        status: of the HTTP answer, or None where nobody answered.
+        words: what the service said about it.
+    """
+
+    def __init__(self, status: int | None, words: str) -> None:
+        super().__init__(f"status {status}: {words}")
+        self.status = status
+        self.words = words
+
+
+class ConnectionEnded(Exception):
+    """The connection is over. ``code`` and ``reason`` are those of the close frame (1006 without one)."""
+
+    def __init__(self, code: int = 1006, reason: str = "") -> None:
+        super().__init__(f"code {code}{f': {reason}' if reason else ''}")
+        self.code = code
+        self.reason = reason
+
+
+class Connection(Protocol):
+    """One open connection."""
+
+    async def send(self, message: Message) -> None:
+        """Send text or bytes. Raises ``ConnectionEnded``."""
+        ...
+
+    async def receive(self) -> Message:
+        """The next message. Raises ``ConnectionEnded``."""
+        ...
+
+    async def close(self) -> None:
+        """Close; idempotent; takes at most ``CLOSE_S``."""
+        ...
+
+
+Dial = Callable[[Target], Awaitable[Connection]]
+"""Opens a connection. Raises ``ConnectionRefused``."""
+
+
+async def dial(target: Target) -> Connection:
+    """Open a connection over the network. Calls to this machine never go through a proxy.
+
+    Raises ``ConnectionRefused``.
+    """
+    from urllib.parse import urlsplit
+
+    from websockets.asyncio.client import connect
+    from websockets.exceptions import InvalidHandshake, InvalidStatus, InvalidURI
+
+    from agents.models.openai_compatible import is_loopback
+
+    refused: ConnectionRefused
+    try:
+        return _WebSocket(
+            await connect(
+                target.url,
+                additional_headers=dict(target.headers),
+                open_timeout=OPEN_S,
+                close_timeout=CLOSE_S,
+                max_size=MAX_MESSAGE_BYTES,
+                proxy=None if is_loopback(target.url) else True,
+            )
+        )
+    except InvalidStatus as fault:
+        body = bytes(fault.response.body or b"")[:500].decode("utf-8", "replace")
+        refused = ConnectionRefused(fault.response.status_code, body)
+    except InvalidURI:
+        # The library's message quotes the address, which may hold a token.
+        refused = ConnectionRefused(None, f"{urlsplit(target.url).scheme or 'nothing'} is no address of a service")
+    except (InvalidHandshake, OSError, TimeoutError, EOFError) as fault:
+        refused = ConnectionRefused(None, type(fault).__name__)
+    raise refused
+
+
+def json_object(message: Message) -> dict[str, Any]:
+    """The JSON object in ``message``; empty if it is none."""
+    try:
+        told = json.loads(message)
+    except ValueError:
+        return {}
+    return cast("dict[str, Any]", told) if isinstance(told, dict) else {}
+
+
+class _WebSocket:
+    """A connection of the ``websockets`` library."""
+
+    def __init__(self, socket: object) -> None:
+        from websockets.asyncio.client import ClientConnection
+
+        assert isinstance(socket, ClientConnection)
+        self._socket = socket
+
+    async def send(self, message: Message) -> None:
+        from websockets.exceptions import ConnectionClosed
+
+        try:
+            await self._socket.send(message)
+        except ConnectionClosed as fault:
+            raise _ended(fault) from None
+
+    async def receive(self) -> Message:
+        from websockets.exceptions import ConnectionClosed
+
+        try:
+            return await self._socket.recv()
+        except ConnectionClosed as fault:
+            raise _ended(fault) from None
+
+    async def close(self) -> None:
+        with contextlib.suppress(OSError, TimeoutError):
+            await self._socket.close()
+
+
+def _ended(fault: object) -> ConnectionEnded:
+    frame = getattr(fault, "rcvd", None)
+    return ConnectionEnded(frame.code, frame.reason) if frame is not None else ConnectionEnded()
