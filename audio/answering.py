@@ -32,6 +32,7 @@ from audio.flight import Flight
 from audio.following import follow_player
 from audio.io.base import AudioIO
 from audio.latency import voice_to_voice
+from audio.pace import Pace
 from audio.pcm import Pcm
 from audio.phrases import failure_phrase, phrase
 from audio.preparing import Preparation
@@ -75,6 +76,7 @@ class Answering:
         self._turn: asyncio.Task[None] | None = None
         self._committed: tuple[Committed, float] | None = None
         self._drained = asyncio.Event()
+        self._paces: dict[str, Pace] = {}
         self._preparation = Preparation(agent, self._scope, self._report_prepared)
 
     @property
@@ -283,6 +285,7 @@ class Answering:
             on_text=lambda text: self._host.emit(AgentText(self._io.time_s, text)),
             on_say=lambda text: self._host.emit(AgentSays(self._io.time_s, text)),
             on_tool=self._tool,
+            pace=self._paces.setdefault(language, Pace()),
         )
         self._host.reply_began()
         return self._reply

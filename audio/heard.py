@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
+from audio.pace import Pace
 from audio.tts.base import WordTiming
 
 _WIDE = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
@@ -19,6 +20,7 @@ _ALIGNED_WORDS = 300
 @dataclass
 class _Piece:
     text: str
+    weight: int = 0
     samples: int = 0
     finished: bool = False
     words: list[WordTiming] = field(default_factory=lambda: [])
@@ -30,28 +32,53 @@ class HeardTracker:
 
     All counts are samples at the rate of the sink. Pieces are spoken in the order of their index. What ``heard``
     returns never shrinks while ``played`` grows.
+
+    Args:
+        pace: how fast the voice speaks, for pieces whose end is not known yet; learns from those that are finished.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, pace: Pace | None = None) -> None:
         self._pieces: dict[int, _Piece] = {}
+        self._loose: _Piece | None = None
+        self._pace = pace or Pace()
 
     def add_piece(self, index: int, text: str) -> None:
         """Piece ``index`` is to be spoken; ``text`` is as written, with its spacing."""
-        self._pieces[index] = _Piece(text)
+        self._pieces[index] = _Piece(text, _text_weight(text))
 
-    def add_audio(self, piece: int, samples: int, words: Sequence[WordTiming] | None = None) -> None:
+    def add_audio(self, piece: int | None, samples: int, words: Sequence[WordTiming] | None = None) -> None:
         """``samples`` more samples of ``piece`` wait to be played; ``words``: timings from the start of the piece.
 
-        Raises ``KeyError`` for a piece that was not added.
+        A ``piece`` of None is for voices that do not say what they speak: all pieces then count as a single one, from
+        whose start the timings are. Raises ``KeyError`` for a piece that was not added.
         """
-        entry = self._pieces[piece]
+        if piece is None:
+            entry = self._loose = self._loose or _Piece("")
+        else:
+            entry = self._pieces[piece]
+            for earlier in range(piece - 1, -1, -1):
+                if earlier not in self._pieces or self._pieces[earlier].finished:
+                    break
+                self.finish_piece(earlier)
         entry.samples += samples
         entry.words.extend(words or ())
         entry.marks = None
 
     def finish_piece(self, index: int) -> None:
         """All sound of piece ``index`` was added. Raises ``KeyError`` for a piece that was not added."""
-        self._pieces[index].finished = True
+        piece = self._pieces[index]
+        if not piece.finished:
+            piece.finished = True
+            piece.marks = None
+            self._pace.learn(piece.weight, piece.samples)
+
+    def finish(self) -> None:
+        """All sound was added."""
+        for index in self._pieces:
+            self.finish_piece(index)
+        if self._loose is not None and not self._loose.finished:
+            self._loose.finished = True
+            self._pace.learn(sum(piece.weight for piece in self._pieces.values()), self._loose.samples)
 
     def heard(self, played: int) -> str:
         """The text whose sound lies within the first ``played`` samples, without white space at its end.
@@ -77,7 +104,13 @@ class HeardTracker:
         return True
 
     def _in_order(self) -> list[_Piece]:
-        return [self._pieces[index] for index in sorted(self._pieces)]
+        pieces = [self._pieces[index] for index in sorted(self._pieces)]
+        if self._loose is None:
+            return pieces
+        self._loose.text = "".join(piece.text for piece in pieces)
+        self._loose.weight = sum(piece.weight for piece in pieces)
+        self._loose.marks = None
+        return [self._loose]
 
     def _is_over(self, piece: _Piece, played: int) -> bool:
         return piece.finished and piece.samples <= max(played, 0)
@@ -85,7 +118,7 @@ class HeardTracker:
     def _position(self, piece: _Piece, played: int) -> int:
         """How many characters of ``piece`` have been heard."""
         if piece.marks is None:
-            piece.marks = _timed_marks(piece) if piece.words else _estimated_marks(piece)
+            piece.marks = _timed_marks(piece) if piece.words else _estimated_marks(piece, self._pace)
         at = bisect_right(piece.marks, played, key=lambda mark: mark[0])
         return piece.marks[at - 1][1] if at else 0
 
@@ -123,23 +156,27 @@ def _bare(word: str) -> str:
     return "".join(c for c in word.lower() if c.isalnum())
 
 
-def _estimated_marks(piece: _Piece) -> list[tuple[int, int]]:
+def _estimated_marks(piece: _Piece, pace: Pace) -> list[tuple[int, int]]:
     """The same from the length alone: each word, or wide character, takes time by its number of letters.
 
-    A piece whose sound is not complete is taken to be as long as it is known to be so far times one and a half, which
-    errs towards less heard.
+    A piece whose sound is not complete is taken to be as long as the pace of the voice says; while that is not known,
+    as long as it is so far times one and a half, which errs towards less heard.
     """
-    units = [(match.end(), _weight(match.group())) for match in _UNIT.finditer(piece.text)]
-    total = sum(weight for _, weight in units)
-    if not total or not piece.samples:
+    if not piece.weight or not piece.samples:
         return []
-    samples = piece.samples if piece.finished else piece.samples * 3 // 2
+    samples = piece.samples
+    if not piece.finished:
+        samples = max(samples + 1, pace.samples(piece.weight) or samples * 3 // 2)
     marks: list[tuple[int, int]] = []
     before = 0
-    for end, weight in units:
-        before += weight
-        marks.append((-(-before * samples // total), end))
+    for match in _UNIT.finditer(piece.text):
+        before += _weight(match.group())
+        marks.append((-(-before * samples // piece.weight), match.end()))
     return marks
+
+
+def _text_weight(text: str) -> int:
+    return sum(_weight(match.group()) for match in _UNIT.finditer(text))
 
 
 def _weight(unit: str) -> int:

@@ -27,7 +27,9 @@ from agents.core.events import (
     ToolUseResult,
 )
 from audio import earcons
+from audio.heard import HeardTracker
 from audio.io.player import Player
+from audio.pace import Pace
 from audio.pcm import Pcm
 from audio.reply_parts import HeardReport, Part
 from audio.sentences import SentenceBuffer
@@ -69,6 +71,7 @@ class Reply:
         on_text: called with the whole text of each response.
         on_tool: called with each tool event.
         on_say: called with words that no model wrote, before they are spoken.
+        pace: of the voice, as measured in earlier replies.
     """
 
     def __init__(
@@ -81,6 +84,7 @@ class Reply:
         on_text: Callable[[str], None] = lambda _: None,
         on_tool: Callable[[ToolUse | ToolUseResult], None] = lambda _: None,
         on_say: Callable[[str], None] = lambda _: None,
+        pace: Pace | None = None,
     ) -> None:
         self.language = language
         self.generation = player.next_generation()
@@ -97,6 +101,7 @@ class Reply:
         self._on_text = on_text
         self._on_tool = on_tool
         self._on_say = on_say
+        self._pace = pace
         self._buffer = SentenceBuffer(language)
         self._speakable = Speakable(language)
         self._aside = 0
@@ -174,7 +179,7 @@ class Reply:
         part = self.parts[-1] if self.parts else None
         if part is None or part.closed or part.reply_id != reply_id:
             self._close_part()
-            part = Part(reply_id, self.language)
+            part = Part(reply_id, self.language, HeardTracker(self._pace))
             self.parts.append(part)
             self._pending.put_nowait(part)
         part.text += text
@@ -359,7 +364,7 @@ class _PartVoice:
             return
         rate = self._voice.sample_rate_hz
         added = self._reply.queue_sound(self._part, event.pcm, rate)
-        index = self._pieces[event.piece] if event.piece is not None else self._pieces[-1]
+        index = None if event.piece is None else self._pieces[event.piece]
         scale = self._reply.rate_hz / rate
         words = None
         if event.words is not None:
@@ -374,6 +379,7 @@ class _PartVoice:
         self._part.tracker.finish_piece(self._pieces[event.piece])
 
     def _finished(self, _: TtsDone) -> None:
+        self._part.tracker.finish()
         self._done = True
         self._alive.set()
 

@@ -19,8 +19,8 @@ class Part:
 
     reply_id: str
     language: str
-    sentences: asyncio.Queue[str | None] = field(default_factory=asyncio.Queue[str | None])
     tracker: HeardTracker = field(default_factory=HeardTracker)
+    sentences: asyncio.Queue[str | None] = field(default_factory=asyncio.Queue[str | None])
     text: str = ""
     offset: int | None = None
     closed: bool = False

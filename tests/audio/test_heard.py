@@ -1,7 +1,9 @@
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audio.heard import HeardTracker
+from audio.pace import Pace
 from audio.tts.base import WordTiming
 
 
@@ -124,3 +126,67 @@ def test_more_played_is_never_less_heard(pieces: list[tuple[str, int, bool, list
         before = heard
     if tracker.complete(total):
         assert tracker.heard(total) == whole.rstrip()
+
+
+def test_a_voice_is_known_by_how_fast_it_has_spoken() -> None:
+    pace = Pace()
+    before = HeardTracker(pace)
+    before.add_piece(0, "aaaa bbbb cccc dddd")
+    before.add_audio(0, 2000)
+    before.finish_piece(0)
+    tracker = HeardTracker(pace)
+    tracker.add_piece(0, "eeee ffff gggg hhhh")
+    tracker.add_audio(0, 1000)
+    assert [tracker.heard(played) for played in (499, 500, 999, 1000)] == ["", "eeee", "eeee", "eeee ffff"]
+    tracker.add_audio(0, 1000)
+    assert tracker.heard(2000) == "eeee ffff gggg hhhh"
+    tracker.add_audio(0, 1000)
+    assert tracker.heard(3000) == "eeee ffff gggg", "there may be more of the last word"
+
+
+def test_a_voice_that_speaks_faster_now_is_believed_by_and_by() -> None:
+    pace = Pace()
+    assert pace.samples(10) is None
+    pace.learn(1000, 100_000)
+    pace.learn(0, 100)
+    pace.learn(100, 0)
+    assert pace.samples(10) == 1000
+    for _ in range(20):
+        pace.learn(1000, 50_000)
+    assert pace.samples(10) == pytest.approx(500, abs=2)
+
+
+def test_a_voice_that_does_not_say_which_piece_it_speaks_is_followed_all_the_same() -> None:
+    tracker = HeardTracker()
+    tracker.add_piece(0, "aaaa bbbb. ")
+    tracker.add_piece(1, "cccc dddd.")
+    tracker.add_audio(None, 1100)
+    tracker.add_audio(None, 1100)
+    assert not tracker.complete(2200), "more may come"
+    tracker.finish()
+    assert [tracker.heard(played) for played in (499, 1100, 1600, 2200)] == [
+        "",
+        "aaaa bbbb.",
+        "aaaa bbbb. cccc",
+        "aaaa bbbb. cccc dddd.",
+    ]
+    assert tracker.complete(2200)
+
+
+def test_its_timings_count_from_its_first_sound() -> None:
+    tracker = HeardTracker()
+    tracker.add_piece(0, "One two. ")
+    tracker.add_piece(1, "Three.")
+    tracker.add_audio(None, 300, timed(100, 200, words="One two."))
+    tracker.add_audio(None, 100, timed(380, words="Three."))
+    assert [tracker.heard(played) for played in (99, 100, 379, 380)] == ["", "One", "One two.", "One two. Three."]
+
+
+def test_a_piece_is_over_when_the_next_is_heard_even_if_nobody_says_so() -> None:
+    tracker = HeardTracker()
+    tracker.add_piece(0, "aaaa bbbb. ")
+    tracker.add_piece(1, "cccc dddd.")
+    tracker.add_audio(0, 1000)
+    assert tracker.heard(1000) != "aaaa bbbb."
+    tracker.add_audio(1, 1000)
+    assert tracker.heard(1000) == "aaaa bbbb."
