@@ -2,49 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
-import io
-import logging
 from typing import Any
 
 import pytest
 
-from agents.base.abort import Aborted, AbortToken
+from agents.base.abort import AbortToken
 from agents.base.errors import ConfigError, GloveError
-from agents.core.events import AgentEvent, ModelResponseComplete, TextDelta, ToolUse
+from agents.core.events import ModelResponseComplete, TextDelta, ToolUse
 from agents.core.glove import Glove
-from agents.core.messages import Message, ModelResult, ToolCall, ToolResult, ToolResultData
+from agents.core.messages import Message, ToolCall, ToolResult, ToolResultData
 from agents.core.model import PromptRequest, ToolSpec
 from agents.core.tool import NoArgs, Tool, ToolContext
 from agents.models.anthropic import AnthropicModel
+from tests.agents.core.scene import Ear
 from tests.agents.models import fake_anthropic as fake
+from tests.agents.models.asking import abort_at_first_word, ask, refusal, user
 
 KEY = "sk-very-secret"
 
 
 def model_at(server: Any, **options: Any) -> AnthropicModel:
     return AnthropicModel("claude-test", KEY, base_url=server.url, max_retries=0, **options)
-
-
-def user(text: str) -> Message:
-    return Message(sender="user", text=text)
-
-
-class Ear:
-    def __init__(self) -> None:
-        self.events: list[AgentEvent] = []
-
-    async def record(self, event: AgentEvent) -> None:
-        self.events.append(event)
-
-
-async def ask(model: AnthropicModel, *messages: Message, **fields: Any) -> tuple[ModelResult, list[AgentEvent]]:
-    ear = Ear()
-    try:
-        result = await model.prompt(PromptRequest("Be brief.", messages, **fields), ear.record, AbortToken())
-    finally:
-        await model.close()
-    return result, ear.events
 
 
 @pytest.mark.realtime
@@ -92,17 +70,7 @@ async def test_an_agent_runs_a_tool_and_answers_from_its_result() -> None:
 async def test_an_abort_closes_the_stream_at_once() -> None:
     answer = fake.Answer([fake.start(), *fake.text(0, "Once upon a time")], hang=True)
     async with fake.FakeAnthropic([answer]).running() as server:
-        model, abort = model_at(server), AbortToken()
-
-        async def stop_at_first_word(event: AgentEvent) -> None:
-            if isinstance(event, TextDelta):
-                asyncio.get_running_loop().call_soon(abort.abort)
-
-        with pytest.raises(Aborted):
-            await model.prompt(PromptRequest("", [user("a story")]), stop_at_first_word, abort)
-        async with asyncio.timeout(5):
-            await server.client_left.wait()
-        await model.close()
+        await abort_at_first_word(server, model_at(server))
 
 
 @pytest.mark.realtime
@@ -119,20 +87,11 @@ async def test_an_abort_closes_the_stream_at_once() -> None:
     ],
 )
 async def test_refusals_have_a_code_and_no_secret(status: int, kind: str, code: str) -> None:
-    written = io.StringIO()
-    handler = logging.StreamHandler(written)
-    logging.getLogger().addHandler(handler)
     body = {"type": "error", "error": {"type": kind, "message": f"no luck with {KEY}"}}
-    try:
-        async with fake.FakeAnthropic([fake.Answer(status=status, body=body)]).running() as server:
-            with pytest.raises(GloveError) as refused:
-                await ask(model_at(server), user("hi"))
-    finally:
-        logging.getLogger().removeHandler(handler)
-    assert refused.value.code == code
-    assert "no luck with ***" in refused.value.message
-    assert KEY not in f"{refused.value!r} {refused.value} {refused.value.remedy} {written.getvalue()}"
-    assert refused.value.__suppress_context__
+    async with fake.FakeAnthropic([fake.Answer(status=status, body=body)]).running() as server:
+        fault = await refusal(model_at(server), KEY)
+    assert fault.code == code
+    assert "no luck with ***" in fault.message
 
 
 @pytest.mark.realtime

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib.util
-import io
-import logging
 from typing import Any
 
 import pytest
 
-from agents.base.abort import Aborted, AbortToken
 from agents.base.errors import ConfigError, GloveError
-from agents.core.events import AgentEvent, ModelProgress, ModelResponse, ModelResponseComplete, TextDelta, ToolUse
+from agents.core.events import ModelProgress, ModelResponse, ModelResponseComplete, TextDelta, ToolUse
 from agents.core.glove import Glove
-from agents.core.messages import Message, ModelResult, ToolResult, ToolResultData
-from agents.core.model import PromptRequest, ToolSpec
+from agents.core.messages import Message, ToolResult, ToolResultData
+from agents.core.model import ToolSpec
 from agents.core.tool import NoArgs, Tool, ToolContext
 from agents.models.bedrock import AwsKeys, BedrockModel
 from tests.agents.core.scene import Ear
 from tests.agents.models import fake_bedrock as fake
+from tests.agents.models.asking import abort_at_first_word, ask, refusal, user
 from tests.agents.models.fake_server import Answer
 
 pytestmark = pytest.mark.realtime
@@ -30,19 +27,6 @@ CLAUDE = "us.anthropic.claude-sonnet-4-20250514-v1:0"
 
 def model_at(server: fake.FakeBedrock, model: str = CLAUDE, **options: Any) -> BedrockModel:
     return BedrockModel(model, KEYS, base_url=server.url, **{"max_retries": 0, **options})
-
-
-def user(text: str, **fields: Any) -> Message:
-    return Message(sender="user", text=text, **fields)
-
-
-async def ask(model: BedrockModel, *messages: Message, **fields: Any) -> tuple[ModelResult, list[AgentEvent]]:
-    ear = Ear()
-    try:
-        result = await model.prompt(PromptRequest("Be brief.", messages, **fields), ear.record, AbortToken())
-    finally:
-        await model.close()
-    return result, ear.events
 
 
 async def test_words_arrive_as_they_are_said_and_are_counted() -> None:
@@ -104,17 +88,7 @@ async def test_a_model_that_does_not_stream_answers_at_once() -> None:
 async def test_an_abort_closes_the_connection_at_once() -> None:
     answer = Answer([*fake.begin(), *fake.text(0, "Once upon a time")], hang=True)
     async with fake.FakeBedrock([answer]).running() as server:
-        model, abort = model_at(server), AbortToken()
-
-        async def stop_at_first_word(event: AgentEvent) -> None:
-            if isinstance(event, TextDelta):
-                asyncio.get_running_loop().call_soon(abort.abort)
-
-        with pytest.raises(Aborted):
-            await model.prompt(PromptRequest("", [user("a story")]), stop_at_first_word, abort)
-        async with asyncio.timeout(5):
-            await server.client_left.wait()
-        await model.close()
+        await abort_at_first_word(server, model_at(server))
 
 
 async def test_thoughts_are_kept_and_handed_back_to_the_model_that_had_them() -> None:
@@ -166,26 +140,13 @@ async def test_thoughts_are_kept_and_handed_back_to_the_model_that_had_them() ->
     ],
 )
 async def test_refusals_have_a_code_and_no_secret(status: int, kind: str, code: str) -> None:
-    written = io.StringIO()
-    handler = logging.StreamHandler(written)
-    root = logging.getLogger()
-    level = root.level
-    root.addHandler(handler)
-    root.setLevel(logging.DEBUG)
     words = f"no luck with {KEYS.secret_access_key} and {KEYS.session_token}"
     answer = Answer(status=status, body={"message": words}, headers={"x-amzn-errortype": kind})
-    try:
-        async with fake.FakeBedrock([answer]).running() as server:
-            with pytest.raises(GloveError) as refused:
-                await ask(model_at(server), user("hi"))
-    finally:
-        root.removeHandler(handler)
-        root.setLevel(level)
-    assert refused.value.code == code
-    assert "no luck with *** and ***" in refused.value.message
-    told = f"{refused.value!r} {refused.value} {refused.value.remedy} {written.getvalue()} {KEYS!r}"
-    assert "very-secret" not in told
-    assert refused.value.__suppress_context__
+    async with fake.FakeBedrock([answer]).running() as server:
+        fault = await refusal(model_at(server), "very-secret")
+    assert fault.code == code
+    assert "no luck with *** and ***" in fault.message
+    assert "very-secret" not in repr(KEYS)
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,11 @@ from agents.core.messages import Message, ToolCall, ToolResult, ToolResultData
 from agents.core.model import PromptRequest, ToolSpec
 from agents.models.bedrock_request import build, caches
 from agents.models.caching import cuts
+from tests.agents.models.asking import user
 
 CLAUDE = "eu.anthropic.claude-sonnet-4-20250514-v1:0"
 NOVA = "us.amazon.nova-pro-v1:0"
 LOOK = ToolSpec("look", "Looks.", {})
-
-
-def user(text: str, **fields: Any) -> Message:
-    return Message(sender="user", text=text, **fields)
 
 
 def wire(*messages: Message, model: str = CLAUDE, cache: Any = "5m", tools: Any = (LOOK,)) -> Any:

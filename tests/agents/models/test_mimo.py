@@ -14,6 +14,7 @@ from agents.models.openai_request import Reasoning
 from agents.models.providers import create_adapter
 from tests.agents.core.scene import Ear
 from tests.agents.models import fake_openai as fake
+from tests.agents.models.asking import user
 from tests.agents.models.fake_server import Answer
 
 pytestmark = pytest.mark.realtime
@@ -29,10 +30,6 @@ async def ask(*messages: Message, **options: Any) -> tuple[Message, Ear, Any, di
         result = await model.prompt(PromptRequest("", messages), ear.record, AbortToken())
         await model.close()
     return result.messages[0], ear, server.bodies[0], server.headers[0]
-
-
-def user(text: str) -> Message:
-    return Message(sender="user", text=text)
 
 
 @pytest.mark.parametrize("reasoning", [None, False, True, Reasoning(effort="high")])

@@ -17,10 +17,7 @@ from agents.models.normalise import (
     normalise,
     result_text,
 )
-
-
-def user(text: str) -> Message:
-    return Message(sender="user", text=text)
+from tests.agents.models.asking import user
 
 
 def calling(*ids: str | None) -> Message:

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import io
-import logging
 from typing import Any
 
 import pytest
 
 from agents.base import clock
-from agents.base.abort import Aborted, AbortToken
+from agents.base.abort import AbortToken
 from agents.base.errors import GloveError
 from agents.core.events import AgentEvent, ModelProgress, ModelResponse, ModelResponseComplete, TextDelta, ToolUse
 from agents.core.glove import Glove
-from agents.core.messages import Message, ModelResult
 from agents.core.model import PromptRequest
 from agents.core.tool import NoArgs, Tool, ToolContext
 from agents.models.openai_compatible import OpenAiCompatibleModel, is_loopback
 from agents.models.openai_request import Dialect, Reasoning
 from tests.agents.core.scene import Ear
 from tests.agents.models import fake_openai as fake
+from tests.agents.models.asking import abort_at_first_word, ask, refusal, user
 
 KEY = "sk-very-secret"
 
@@ -30,19 +28,6 @@ pytestmark = pytest.mark.realtime
 def model_at(server: fake.FakeOpenAi, **options: Any) -> OpenAiCompatibleModel:
     given = {"api_key": KEY, "key_name": "OPENAI_API_KEY", "max_retries": 0, **options}
     return OpenAiCompatibleModel("m-1", base_url=server.url, **given)
-
-
-def user(text: str) -> Message:
-    return Message(sender="user", text=text)
-
-
-async def ask(model: OpenAiCompatibleModel, *messages: Message, **fields: Any) -> tuple[ModelResult, list[AgentEvent]]:
-    ear = Ear()
-    try:
-        result = await model.prompt(PromptRequest("Be brief.", messages, **fields), ear.record, AbortToken())
-    finally:
-        await model.close()
-    return result, ear.events
 
 
 async def test_words_arrive_as_they_are_said_and_are_counted() -> None:
@@ -189,16 +174,7 @@ async def test_an_answer_without_choices_is_empty() -> None:
 async def test_an_abort_closes_the_stream_at_once() -> None:
     answer = fake.Answer([fake.chunk(content="Once upon a time")], hang=True)
     async with fake.FakeOpenAi([answer]).running() as server:
-        model, abort = model_at(server), AbortToken()
-
-        async def stop_at_first_word(event: AgentEvent) -> None:
-            asyncio.get_running_loop().call_soon(abort.abort)
-
-        with pytest.raises(Aborted):
-            await model.prompt(PromptRequest("", [user("a story")]), stop_at_first_word, abort)
-        async with asyncio.timeout(5):
-            await server.client_left.wait()
-        await model.close()
+        await abort_at_first_word(server, model_at(server))
 
 
 async def test_a_reader_that_fails_leaves_no_stream_open() -> None:
@@ -230,21 +206,12 @@ async def test_a_reader_that_fails_leaves_no_stream_open() -> None:
     ],
 )
 async def test_refusals_have_a_code_and_no_secret(status: int, error: dict[str, Any], code: str) -> None:
-    written = io.StringIO()
-    handler = logging.StreamHandler(written)
-    logging.getLogger().addHandler(handler)
     body = {"error": {"message": f"no luck with {KEY}", **error}}
-    try:
-        async with fake.FakeOpenAi([fake.Answer(status=status, body=body)]).running() as server:
-            with pytest.raises(GloveError) as refused:
-                await ask(model_at(server), user("hi"))
-    finally:
-        logging.getLogger().removeHandler(handler)
-    assert refused.value.code == code
-    assert "no luck with ***" in refused.value.message
-    assert KEY not in f"{refused.value!r} {refused.value} {refused.value.remedy} {written.getvalue()}"
-    assert refused.value.__suppress_context__
-    assert code != "ERR_MODEL_AUTH" or "OPENAI_API_KEY" in str(refused.value)
+    async with fake.FakeOpenAi([fake.Answer(status=status, body=body)]).running() as server:
+        fault = await refusal(model_at(server), KEY)
+    assert fault.code == code
+    assert "no luck with ***" in fault.message
+    assert code != "ERR_MODEL_AUTH" or "OPENAI_API_KEY" in str(fault)
 
 
 @pytest.mark.parametrize("body", [{"error": "model not loaded"}, ["nonsense"], "plain words"])

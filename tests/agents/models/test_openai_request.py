@@ -8,15 +8,12 @@ from agents.core.messages import ContentPart, Message, Source, ToolCall, ToolRes
 from agents.core.model import PromptRequest
 from agents.models.openai_request import Dialect, build
 from agents.models.think_tags import ThinkTags
+from tests.agents.models.asking import user
 
 
 def wires(*messages: Message, dialect: Dialect | None = None, cache: Any = None, system: str = "S") -> list[Any]:
     wire = build(PromptRequest(system, messages), model="m", max_tokens=5, dialect=dialect or Dialect(), cache=cache)
     return wire["messages"]
-
-
-def user(text: str, **fields: Any) -> Message:
-    return Message(sender="user", text=text, **fields)
 
 
 def test_results_come_right_behind_their_calls_and_what_is_missing_is_made_up() -> None:
