@@ -33,6 +33,7 @@ from agents.core.registry import AnyTool, ToolRegistry
 from agents.core.runtime_context import ContextProvider, ContextProviders
 from agents.core.store import StoreAdapter
 from agents.core.subscribers import Subscribers
+from agents.stores.memory import MemoryStore
 
 log = structlog.get_logger(__name__)
 
@@ -272,7 +273,7 @@ class AgentBuilder(ABC):
                 log.warning("the agent is built already; the other store is ignored", store=store.identifier)
             return self
         self._core = assemble(
-            self._store or store or _memory_store(),
+            self._store or store or MemoryStore(),
             prompt=self._prompt,
             registry=self._registry,
             subscribers=self._subscribers,
@@ -309,12 +310,6 @@ class AgentBuilder(ABC):
         if self._core is None:
             raise _not_built()
         return self._core
-
-
-def _memory_store() -> StoreAdapter:
-    from agents.stores.memory import MemoryStore
-
-    return MemoryStore()
 
 
 def _not_built() -> GloveError:

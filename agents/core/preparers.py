@@ -19,15 +19,14 @@ class TurnPreparers:
 
     def add(self, preparer: TurnPreparer) -> Callable[[], None]:
         """Run ``preparer`` before every turn from now on. Returns a function that removes it again."""
-        entry = preparer
-        self._preparers = (*self._preparers, entry)
+        self._preparers = (*self._preparers, preparer)
         removed = False
 
         def remove() -> None:
             nonlocal removed
             if not removed:
                 removed = True
-                place = self._preparers.index(entry)
+                place = self._preparers.index(preparer)
                 self._preparers = (*self._preparers[:place], *self._preparers[place + 1 :])
 
         return remove
