@@ -8,7 +8,7 @@ import contextvars
 import math
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Literal, Protocol
 
 import structlog
 
@@ -16,10 +16,10 @@ from agents.base import clock
 from agents.base.abort import Aborted, AbortToken
 from agents.base.scope import Scope
 from agents.core.activity import UserActivity
-from agents.core.event_format import event_message
+from agents.core.event_format import event_message, format_events
 from agents.core.events import EventDropped, EventInjected, EventReceived, EventWakeFailed
-from agents.core.external import Disposition, Events, ExternalEvent
-from agents.core.messages import Message
+from agents.core.external import Disposition, Events, ExternalEvent, polite
+from agents.core.messages import Message, content_parts
 from agents.core.model import Notify
 
 log = structlog.get_logger(__name__)
@@ -133,7 +133,7 @@ class Arrivals:
         if not events:
             yield []
             return
-        yield [event_message(events, self._settings.formatter(events))]
+        yield [self._message(events)]
         await self._remove(events)
         for event in events:
             await self._notify(EventInjected(event.id, event.source, event.kind))
@@ -159,7 +159,7 @@ class Arrivals:
         return [event for event in events if event not in gone]
 
     async def _decide(self, event: ExternalEvent) -> Disposition:
-        match self._settings.policy(event, self.activity.idle()):
+        match self._verdict(event):
             case "wake":
                 self._wake()
                 return "woke"
@@ -208,7 +208,7 @@ class Arrivals:
         events, error = await self._live(), "nobody ran the turn"
         try:
             if events:
-                wake = Wake(events, self._text(events), self, self._run)
+                wake = Wake(events, self._message(events).text, self, self._run)
                 await (self._handler(wake) if self._handler is not None else wake.run())
         except Aborted as stopped:
             error = stopped.reason
@@ -231,8 +231,28 @@ class Arrivals:
             self._defer(event, self._settings.defer_timeout_s if again else math.inf)
         await self._tell_failed(untold, error, kept=True)
 
-    def _text(self, events: Sequence[ExternalEvent]) -> str:
-        return event_message(events, self._settings.formatter(events)).text
+    def _verdict(self, event: ExternalEvent) -> Literal["wake", "defer", "drop"]:
+        """What the policy says; one that fails must not cost the event, and the usual one stands in for it."""
+        idle = self.activity.idle()
+        try:
+            verdict = self._settings.policy(event, idle)
+            if verdict in ("wake", "defer", "drop"):
+                return verdict
+            log.error("the policy for events gave no verdict", event_id=event.id, verdict=repr(verdict))
+        except Exception:
+            log.exception("the policy for events failed", event_id=event.id)
+        return polite(event, idle)
+
+    def _message(self, events: Sequence[ExternalEvent]) -> Message:
+        """What the model reads of ``events``; a formatter that fails would fail every turn while they wait."""
+        try:
+            formatted = self._settings.formatter(events)
+            if not isinstance(formatted, str):
+                formatted = content_parts(formatted, "What the formatter of events returned")
+        except Exception:
+            log.exception("the formatter of events failed", events=[event.id for event in events])
+            formatted = format_events(events)
+        return event_message(events, formatted)
 
     async def _drop(self, events: Sequence[ExternalEvent], reason: str) -> None:
         if events:

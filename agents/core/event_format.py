@@ -7,7 +7,7 @@ from datetime import UTC
 
 from agents.base import clock
 from agents.core.external import ExternalEvent
-from agents.core.markup import attribute, escaped
+from agents.core.markup import attribute, escaped, shortened
 from agents.core.messages import ContentPart, EventRecord, Message, parts_text
 
 NOTE = (
@@ -16,15 +16,23 @@ NOTE = (
 )
 
 
+SHARED_CHARS = 100_000
+"""Longest text of the events that are told together; each gets the same part of it, and the rest is cut with a note."""
+
+LEAST_CHARS = 1_000
+"""What an event gets of it at least."""
+
+
 def format_events(events: Sequence[ExternalEvent]) -> str | list[ContentPart]:
     """One block for all ``events``: text, or parts when there is media, which stays beside its event's own text."""
+    limit = max(LEAST_CHARS, SHARED_CHARS // max(1, len(events)))
     parts: list[ContentPart] = []
     text = [f'<events note="{attribute(NOTE)}">']
     for event in events:
         text.append(_opening(event))
         for part in _parts(event):
             if part.type == "text":
-                text.append(escaped(part.text or ""))
+                text.append(escaped(shortened(part.text or "", limit)))
             else:
                 parts += [ContentPart(type="text", text="\n".join(text)), part]
                 text = []
@@ -36,7 +44,10 @@ def format_events(events: Sequence[ExternalEvent]) -> str | list[ContentPart]:
 
 def event_message(events: Sequence[ExternalEvent], formatted: str | list[ContentPart]) -> Message:
     """The message that tells the model about ``events`` and keeps their plain words for whoever speaks them."""
-    records = [EventRecord(id=event.id, source=event.source, kind=event.kind, text=event.text) for event in events]
+    limit = max(LEAST_CHARS, SHARED_CHARS // max(1, len(events)))
+    records = [
+        EventRecord(id=event.id, source=event.source, kind=event.kind, text=event.text[:limit]) for event in events
+    ]
     if isinstance(formatted, str):
         return Message(sender="user", text=formatted, framework_context="event", events=records)
     return Message(

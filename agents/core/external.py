@@ -6,9 +6,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
-from agents.core.messages import ContentPart, parts_text
+from agents.base.errors import GloveError
+from agents.core.messages import ContentPart, content_parts, parts_text
 
 WhenIdle = Literal["wake", "defer", "auto"]
 Disposition = Literal["queued", "woke", "deferred", "dropped", "duplicate"]
@@ -27,6 +28,20 @@ REMEMBERED_IDS = 4096
 """Ids of earlier events that are still recognised as duplicates."""
 
 
+LONGEST_NAME = 512
+"""Longest id, source or kind of an event, in characters; ids are remembered."""
+
+
+class BadEvent(GloveError, ValueError):
+    """An event that nobody could take in."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("ERR_EVENT", message, "Mend the event and send it again.")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BadEvent, (self.message,)
+
+
 @dataclass(frozen=True)
 class ExternalEvent:
     """Something that happened outside the conversation.
@@ -41,7 +56,9 @@ class ExternalEvent:
         received_at: aware; when it was handed in.
 
     Raises:
-        ValueError: the id is empty, or a time is not aware.
+        BadEvent: ``ERR_EVENT``, an id, source or kind that is empty or longer than ``LONGEST_NAME``, an unknown
+            ``when_idle``, a time that is not aware.
+        GloveError: ``ERR_CONTENT``.
     """
 
     id: str
@@ -53,10 +70,15 @@ class ExternalEvent:
     received_at: datetime | None = None
 
     def __post_init__(self) -> None:
-        if not self.id:
-            raise ValueError("an event needs an id")
-        if any(at is not None and at.utcoffset() is None for at in (self.expires_at, self.received_at)):
-            raise ValueError(f"the times of event {self.id!r} need a time zone")
+        for name in ("id", "source", "kind"):
+            if not _is_name(getattr(self, name)):
+                raise BadEvent(f"The {name} of an event is text of 1 to {LONGEST_NAME} characters.")
+        if self.when_idle not in get_args(WhenIdle):
+            raise BadEvent(f"An event can wait for {', '.join(get_args(WhenIdle))}, not for {self.when_idle!r}.")
+        if not all(_is_aware(at) for at in (self.expires_at, self.received_at)):
+            raise BadEvent("The times of an event are datetimes with a time zone.")
+        if not isinstance(self.content, str):
+            object.__setattr__(self, "content", content_parts(self.content, "The content of an event"))
 
     def expired(self, now: datetime) -> bool:
         """Whether it is of no use any more."""
@@ -68,6 +90,14 @@ class ExternalEvent:
         if isinstance(self.content, str):
             return self.content
         return parts_text(self.content)
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= LONGEST_NAME
+
+
+def _is_aware(at: object) -> bool:
+    return at is None or (isinstance(at, datetime) and at.utcoffset() is not None)
 
 
 class EventQueue(Protocol):

@@ -1,4 +1,4 @@
-"""Text inside markup that a model reads: whatever it contains, it cannot end the element it stands in."""
+"""Text of others that a model reads: it cannot end the element it stands in, nor fill the model's context."""
 
 from __future__ import annotations
 
@@ -16,3 +16,11 @@ def escaped(text: str) -> str:
 def attribute(text: str) -> str:
     """``text`` as the value of an attribute in double quotes, on one line."""
     return escape(_NOT_XML.sub("\ufffd", text), {'"': "&quot;", "\n": " ", "\r": " ", "\t": " "})
+
+
+def shortened(text: str, limit: int, remedy: str = "") -> str:
+    """``text``, or its first ``limit`` characters and a note that says so, and what the model can do about it."""
+    if len(text) <= limit:
+        return text
+    told = f"Cut: these are the first {limit} of {len(text)} characters.{remedy}"
+    return f"{text[:limit]}\n[{told}]"

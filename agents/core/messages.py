@@ -8,9 +8,11 @@ from __future__ import annotations
 import copy
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from agents.base.errors import GloveError
 
 _UNCHANGING = frozenset({type(None), str, int, float, bool, bytes})
 
@@ -76,6 +78,25 @@ class ContentPart(Shape):
 def parts_text(parts: Iterable[ContentPart]) -> str:
     """The words of ``parts``, a line per part, without media."""
     return "\n".join(part.text for part in parts if part.type == "text" and part.text)
+
+
+def content_parts(value: object, what: str) -> list[ContentPart]:
+    """``value`` as parts of their own; ``what`` names it in a message.
+
+    Raises ``GloveError`` (``ERR_CONTENT``) unless it is a sequence of ``ContentPart``, or of the same as JSON.
+    """
+    try:
+        if not isinstance(value, list | tuple):
+            raise TypeError(type(value).__name__)
+        given = cast("Sequence[object]", value)
+        return [
+            part.model_copy(deep=True) if isinstance(part, ContentPart) else ContentPart.model_validate(part)
+            for part in given
+        ]
+    except (TypeError, ValidationError) as fault:
+        raise GloveError(
+            "ERR_CONTENT", f"{what} is neither text nor a list of parts of content.", "Give it as text.", fault
+        ) from fault
 
 
 def media_note(part: ContentPart) -> str:
@@ -182,8 +203,8 @@ def user_message(request: str | Sequence[ContentPart], turn_id: str | None = Non
     turn_id = turn_id or new_turn_id()
     if isinstance(request, str):
         return Message(sender="user", text=request, id=turn_id)
-    text = parts_text(request) or "[multimodal message]"
-    return Message(sender="user", text=text, content=list(request), id=turn_id)
+    parts = content_parts(request, "The request")
+    return Message(sender="user", text=parts_text(parts) or "[multimodal message]", content=parts, id=turn_id)
 
 
 class TokenUsage(Shape):

@@ -10,6 +10,7 @@ import structlog
 from pydantic import ValidationError
 from pydantic_core import to_json, to_jsonable_python
 
+from agents.core.markup import shortened
 from agents.core.messages import ToolCall, ToolResult, ToolResultData
 from agents.core.tool import Tool
 
@@ -24,6 +25,8 @@ UNFINISHED = "Aborted while the tool was running; it may or may not have taken e
 
 _MESSAGE_CHARS = 4_000
 """Longest text of an error; the text of an exception may hold anything."""
+
+_ASK_FOR_LESS = " Ask for less to see the rest."
 
 
 def wrapped(tool: Tool[Any], value: Any) -> ToolResultData:
@@ -62,7 +65,7 @@ def invalid_input(invalid: ValidationError) -> ToolResultData:
 
 def failed(message: str) -> ToolResultData:
     """An error result."""
-    return ToolResultData(status="error", message=_shortened(message, _MESSAGE_CHARS))
+    return ToolResultData(status="error", message=shortened(message, _MESSAGE_CHARS, _ASK_FOR_LESS))
 
 
 def aborted(message: str) -> ToolResultData:
@@ -95,13 +98,13 @@ def _json_value(value: Any) -> Any:
 
 def _cut(tool: Tool[Any], result: ToolResultData) -> ToolResultData:
     limit, data = tool.max_result_chars, result.data
-    message = _shortened(result.message, _MESSAGE_CHARS) if result.message else result.message
+    message = shortened(result.message, _MESSAGE_CHARS, _ASK_FOR_LESS) if result.message else result.message
     text = data if isinstance(data, str) else _as_json(data)
     if len(text) <= limit and message == result.message:
         return result
     if len(text) > limit:
         log.warning("a tool result was cut", tool=tool.name, chars=len(text), limit_chars=limit)
-        data = _shortened(text, limit)
+        data = shortened(text, limit, _ASK_FOR_LESS)
     return result.model_copy(update={"data": data, "message": message})
 
 
@@ -111,11 +114,3 @@ def _as_json(data: Any) -> str:
     except ValueError:
         # Half a surrogate pair: no reason to lose the rest.
         return json.dumps(data)
-
-
-def _shortened(text: str, limit: int) -> str:
-    if len(text) <= limit:
-        return text
-    return (
-        f"{text[:limit]}\n[Cut: these are the first {limit} of {len(text)} characters. Ask for less to see the rest.]"
-    )

@@ -11,7 +11,7 @@ from agents.base.errors import GloveError
 from agents.core.context_records import changed, check_key, record
 from agents.core.events import RuntimeContext
 from agents.core.foreign import call
-from agents.core.messages import ContentPart, Delivery, Message, media_note, parts_text
+from agents.core.messages import ContentPart, Delivery, Message, content_parts, media_note, parts_text
 from agents.core.model import Notify
 
 ContextValue = str | Sequence[ContentPart] | None
@@ -122,7 +122,7 @@ def _messages(value: ContextValue, entry: _Entry) -> list[Message]:
     """``value`` as messages: one; or, for ``history``, the words to be saved and the media for this request."""
     if value is None:
         return []
-    parts = None if isinstance(value, str) else [_part(part) for part in value]
+    parts = None if isinstance(value, str) else content_parts(value, "What a context provider returned")
     text = value if isinstance(value, str) else parts_text(parts or ())
     media = [part for part in parts or () if part.type != "text"]
     if entry.delivery == "history":
@@ -131,16 +131,6 @@ def _messages(value: ContextValue, entry: _Entry) -> list[Message]:
     if not text.strip() and not media:
         return []
     return [_transient(text, (parts or []) if media else [], entry.delivery)]
-
-
-def _part(part: object) -> ContentPart:
-    if not isinstance(part, ContentPart):
-        raise GloveError(
-            "ERR_CONTEXT_VALUE",
-            f"A context provider returned a {type(part).__name__} where a part of content belongs.",
-            "Return text, a list of ContentPart, or None.",
-        )
-    return part.model_copy(deep=True)
 
 
 def _transient(text: str, parts: list[ContentPart], delivery: Delivery) -> Message:

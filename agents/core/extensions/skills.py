@@ -14,7 +14,7 @@ from agents.core.events import SkillInvoked
 from agents.core.extensions.controls import AgentControls
 from agents.core.extensions.naming import check_name
 from agents.core.foreign import call
-from agents.core.messages import ContentPart, Message, ToolResultData, parts_text
+from agents.core.messages import ContentPart, Message, ToolResultData, content_parts, parts_text
 from agents.core.model import Notify
 from agents.core.outcomes import failed, text_of
 from agents.core.tool import Tool, ToolContext
@@ -74,7 +74,7 @@ def injection(name: str, content: SkillContent) -> Message:
     if isinstance(content, str):
         return Message(sender="user", text=f"{header}\n{content}", is_skill_injection=True)
     text = "\n".join(filter(None, [header, parts_text(content)]))
-    parts = [ContentPart(type="text", text=header), *(part.model_copy(deep=True) for part in content)]
+    parts = [ContentPart(type="text", text=header), *content]
     return Message(sender="user", text=text, content=parts, is_skill_injection=True)
 
 
@@ -136,7 +136,8 @@ class Skills:
 
 
 async def _content(skill: Skill, invocation: SkillInvocation) -> SkillContent:
-    return await call(lambda _: skill.handler(invocation), invocation.abort, f"The skill {skill.name!r}")
+    content = await call(lambda _: skill.handler(invocation), invocation.abort, f"The skill {skill.name!r}")
+    return content if isinstance(content, str) else content_parts(content, f"What the skill {skill.name!r} returned")
 
 
 def _result(name: str, content: SkillContent) -> ToolResultData:

@@ -116,3 +116,21 @@ async def test_what_would_wait_for_the_turn_it_runs_in_is_refused(what: str) -> 
     async with asyncio.timeout(10):
         assert (await glove.process_request("go")).text == "I could not."
     assert await story(glove.store) == ["user: go", "agent:  +call", "results: call=error", "agent: I could not."]
+
+
+@pytest.mark.parametrize("request_", [None, 3, b"bytes", ["text"], [None], [{"type": "noise"}], {"type": "text"}])
+async def test_what_is_no_request_is_refused_and_nothing_is_stored(request_: Any) -> None:
+    glove = Glove(model=ScriptedModel(["Hi."])).build()
+    with pytest.raises(GloveError) as refused:
+        await glove.process_request(request_)
+    assert refused.value.code == "ERR_CONTENT"
+    assert await story(glove.store) == []
+    assert (await glove.process_request("hello")).text == "Hi."
+
+
+async def test_a_skill_that_returns_no_content_says_which() -> None:
+    skill: Any = lambda _: 42  # noqa: E731
+    glove = Glove(model=ScriptedModel()).define_skill("odd", skill).build()
+    with pytest.raises(GloveError, match="'odd'"):
+        await glove.process_request("/odd")
+    assert await story(glove.store) == ["user: /odd"]

@@ -314,7 +314,7 @@ async def test_what_cannot_be_context_is_refused_with_a_reason() -> None:
     glove.add_context_provider(lambda _: {"a": 1})  # type: ignore[arg-type, return-value]
     with pytest.raises(GloveError) as strange:
         await glove.process_request("hi")
-    assert strange.value.code == "ERR_CONTEXT_VALUE"
+    assert strange.value.code == "ERR_CONTENT"
 
 
 class Bare(MemoryStore):
