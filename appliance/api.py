@@ -15,7 +15,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -24,6 +24,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 from agents.base.errors import ConfigError, GloveError
 from agents.web.routes import web_routes
 from appliance.auth import COOKIE, Access
+from appliance.connections import PatientProtocol
 from appliance.pages import Asset, load_assets
 from realtime.browser.desk import BrowserRoom, OpenSession
 from realtime.browser.protocol import MAX_MESSAGE_BYTES
@@ -34,6 +35,7 @@ STOP_S = 2.0
 """How long requests may take to end when the server stops."""
 
 LOGIN_BYTES = 1024
+LOGIN_S = 10.0
 
 API = "/api"
 """Where programs find what they may use."""
@@ -106,7 +108,7 @@ class _Endpoints:
         """Exchange the token, sent as ``{"token": …}``, for the cookie."""
         if not self._access.origin_allowed(request.headers.get("origin"), request.headers.get("host")):
             return PlainTextResponse("Only the page itself may do this.", 403)
-        if request.headers.get("content-type", "").split(";")[0].strip() != "application/json":
+        if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
             return PlainTextResponse("JSON is expected.", 415)
         if not self._access.knows(await _token_in(request)):
             return PlainTextResponse("This token is not valid.", 403)
@@ -129,7 +131,7 @@ class _Endpoints:
         """The room's socket."""
         headers = websocket.headers
         if not self._access.origin_allowed(headers.get("origin"), headers.get("host")):
-            log.warning("a foreign page tried to reach the room", origin=headers.get("origin"))
+            log.warning("a foreign page tried to reach the room", origin=ascii(headers.get("origin")))
             await _deny(websocket, "Only the page itself may do this.")
         elif not self._access.admitted(websocket.cookies, headers.get("authorization")):
             await _deny(websocket, "The token is missing or not valid any more.")
@@ -140,10 +142,14 @@ class _Endpoints:
 
 async def _token_in(request: Request) -> str:
     body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > LOGIN_BYTES:
-            return ""
+    try:
+        async with asyncio.timeout(LOGIN_S):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > LOGIN_BYTES:
+                    return ""
+    except (TimeoutError, ClientDisconnect):
+        return ""
     try:
         token = json.loads(body)["token"]
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -207,7 +213,7 @@ class _Guard:
             return
         host = Headers(scope=scope).get("host")
         if not self._access.host_allowed(host):
-            log.warning("a request for a foreign host was refused", host=host)
+            log.warning("a request for a foreign host was refused", host=ascii(host))
             await self._refuse(scope, receive, send)
             return
         protection = _protection(host or "")
@@ -302,6 +308,7 @@ async def serve(app: Starlette, host: str = "127.0.0.1", port: int = 8765) -> Ap
     listening = _listen(host, port)
     config = uvicorn.Config(
         app,
+        http=PatientProtocol,
         ws="websockets-sansio",
         ws_max_size=MAX_MESSAGE_BYTES,
         ws_per_message_deflate=False,

@@ -23,6 +23,10 @@ TOKEN_BYTES = 24
 HOST = re.compile(r"([\w.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?", re.ASCII | re.IGNORECASE)
 """A name or an address, perhaps with a port, and nothing that would mean something in a header or an address."""
 
+OWN_SITES = frozenset({"same-origin", "none"})
+"""What ``Sec-Fetch-Site`` says of a page of this server, and of what a user has typed. Pictures and the like of other
+pages come without an ``Origin``, and cookies know no ports: another server of this machine is the same site."""
+
 
 def new_token() -> str:
     """A token that cannot be guessed (192 bits), fit for an address."""
@@ -55,13 +59,15 @@ class Access:
         """Whether a request may be answered; this is what ``agents.web`` calls ``authorise``.
 
         Raises:
-            GloveError: ``ERR_FORBIDDEN``, a foreign ``Host`` or ``Origin``, which no token makes good.
+            GloveError: ``ERR_FORBIDDEN``, a foreign ``Host`` or page, which no token makes good.
         """
         headers = connection.headers
         host = headers.get("host")
         if not self.host_allowed(host):
             raise GloveError("ERR_FORBIDDEN", "This machine is not known by that name.")
         if not self.origin_allowed(headers.get("origin"), host):
+            raise GloveError("ERR_FORBIDDEN", "Only a page of this server may do this.")
+        if headers.get("sec-fetch-site", "none") not in OWN_SITES:
             raise GloveError("ERR_FORBIDDEN", "Only a page of this server may do this.")
         return self.admitted(connection.cookies, headers.get("authorization"))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -12,6 +14,9 @@ from agents.web.refusals import BadRequest
 MAX_BODY_BYTES = 16 * 1024 * 1024
 """Longest body that is read: a long conversation with a few pictures in it."""
 
+STALL_S = 30.0
+"""Longest time between two pieces of a body."""
+
 B = TypeVar("B", bound=BaseModel)
 
 
@@ -19,7 +24,8 @@ async def read_body(request: Request, shape: type[B], max_bytes: int = MAX_BODY_
     """The body of ``request`` as ``shape``.
 
     Raises:
-        BadRequest: ``ERR_BODY`` with the first wrong field, ``ERR_BODY_TYPE``, ``ERR_BODY_TOO_LARGE``.
+        BadRequest: ``ERR_BODY`` with the first wrong field, ``ERR_BODY_TYPE``, ``ERR_BODY_TOO_LARGE``,
+            ``ERR_BODY_LATE``.
     """
     if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
         # Forms of foreign pages can send anything but this without being asked first.
@@ -36,14 +42,20 @@ async def read_body(request: Request, shape: type[B], max_bytes: int = MAX_BODY_
 
 async def _bounded(request: Request, max_bytes: int) -> bytes:
     declared = request.headers.get("content-length", "")
-    if declared.isdigit() and int(declared) > max_bytes:
+    if re.fullmatch(r"[0-9]{1,18}", declared) and int(declared) > max_bytes:
         raise _too_large(max_bytes)
     content = bytearray()
-    async for chunk in request.stream():
-        content += chunk
-        if len(content) > max_bytes:
-            raise _too_large(max_bytes)
-    return bytes(content)
+    chunks = request.stream()
+    try:
+        while True:
+            async with asyncio.timeout(STALL_S):
+                content += await anext(chunks)
+            if len(content) > max_bytes:
+                raise _too_large(max_bytes)
+    except StopAsyncIteration:
+        return bytes(content)
+    except TimeoutError:
+        raise BadRequest("The rest of the body did not come.", code="ERR_BODY_LATE") from None
 
 
 def _too_large(max_bytes: int) -> BadRequest:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -48,6 +48,13 @@ class TaskList(_Body):
     """The tasks that replace those there were."""
 
     tasks: list[Task]
+
+    @field_validator("tasks")
+    @classmethod
+    def _each_once(cls, tasks: list[Task]) -> list[Task]:
+        if len({task.id for task in tasks}) < len(tasks):
+            raise ValueError("two tasks have the same id")
+        return tasks
 
 
 class TaskChanges(_Body):
@@ -99,13 +106,17 @@ class Answer(Question):
     status: PermissionStatus
 
 
+Count = Annotated[int, Field(ge=0, le=1_000_000_000_000)]
+"""Tokens of one call; sums of them stay numbers that databases and browsers can count with."""
+
+
 class Counted(_Body):
     """Tokens to add."""
 
-    tokens_in: int = Field(default=0, ge=0)
-    tokens_out: int = Field(default=0, ge=0)
-    cache_creation_input_tokens: int = Field(default=0, ge=0)
-    cache_read_input_tokens: int = Field(default=0, ge=0)
+    tokens_in: Count = 0
+    tokens_out: Count = 0
+    cache_creation_input_tokens: Count = 0
+    cache_read_input_tokens: Count = 0
 
 
 Reading = Callable[[StoreAdapter, Request], Awaitable[Response]]

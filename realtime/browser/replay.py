@@ -25,11 +25,12 @@ class Replay:
 
     def add(self, message: Message) -> None:
         """Keep ``message``, which is not changed afterwards."""
-        if self._messages and _continues(self._messages[-1][0], message):
-            last, size = self._messages.pop()
-            self._characters -= size
-            message = {**last, "text": last["text"] + message["text"]}
         size = len(encode(message))
+        if self._messages and _continues(self._messages[-1][0], message):
+            last, before = self._messages.pop()
+            self._characters -= before
+            size = before + len(message["text"])
+            message = {**last, "text": last["text"] + message["text"]}
         self._messages.append((message, size))
         self._characters += size
         while self._characters > self._most_characters:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from typing import Any
 
 import httpx
@@ -168,6 +168,36 @@ async def test_a_second_caller_replaces_the_first() -> None:
         async with here.call() as second:
             await message(second, "ready")
             assert await closed(first) == (4000, "replaced by a new connection")
+
+
+@pytest.mark.parametrize("begin", [b"", b"GET /health HTTP/1.1\r\nhost: "])
+async def test_connections_that_ask_for_nothing_lock_nobody_out(begin: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("appliance.connections.REQUEST_S", 0.2)
+    async with place("Hello.") as here, here.call() as caller, AsyncExitStack() as held:
+        await message(caller, "ready")
+        for _ in range(70):
+            reader, writer = await asyncio.open_connection("127.0.0.1", here.server.port)
+            held.callback(writer.close)
+            writer.write(begin)
+        async with asyncio.timeout(10):
+            with suppress(ConnectionError):
+                assert await reader.read() == b""
+        async with httpx.AsyncClient(base_url=here.http) as browser:
+            assert (await browser.get("/health")).status_code == 200
+        await caller.send(json.dumps({"t": "say", "text": "hello"}))
+        assert (await message(caller, "utterance"))["text"] == "hello"
+
+
+async def test_who_leaves_in_the_middle_of_its_token_leaves_no_fault_behind(caplog: pytest.LogCaptureFixture) -> None:
+    begun = b"POST /login HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n{"
+    async with place("Hello.") as here:
+        _, writer = await asyncio.open_connection("127.0.0.1", here.server.port)
+        writer.write(begun)
+        await writer.drain()
+        await asyncio.sleep(0.1)
+        writer.close()
+        await asyncio.sleep(0.1)
+        assert caplog.records == []
 
 
 async def test_closing_says_goodbye_and_is_quick() -> None:

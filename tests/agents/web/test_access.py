@@ -86,8 +86,15 @@ def test_a_request_needs_the_token_and_the_right_address() -> None:
     assert access.allows(_request(host="localhost", authorization=bearer))
     assert access.allows(_request(host="localhost", cookie=f"mine={access.cookie}"))
     assert not access.allows(_request(host="localhost", cookie=f"{COOKIE}={access.cookie}"))
+    assert access.allows(_request(host="localhost", authorization=bearer, **{"sec-fetch-site": "same-origin"}))
+    assert access.allows(_request(host="localhost", authorization=bearer, **{"sec-fetch-site": "none"}))
     assert not access.allows(_request(host="localhost"))
-    for headers in ({"host": "evil.example"}, {"host": "localhost", "origin": "http://evil.example"}):
+    for headers in (
+        {"host": "evil.example"},
+        {"host": "localhost", "origin": "http://evil.example"},
+        {"host": "localhost", "sec-fetch-site": "cross-site"},
+        {"host": "localhost", "sec-fetch-site": "same-site"},
+    ):
         with pytest.raises(GloveError) as refusal:
             access.allows(_request(authorization=bearer, **headers))
         assert refusal.value.code == "ERR_FORBIDDEN"

@@ -130,7 +130,9 @@ async def test_hostile_session_ids_reach_no_store() -> None:
         ("inbox", {"item": {}}, "item.id"),
         ("inbox/update", {"itemId": "a", "updates": {"status": 1}}, "updates.status"),
         ("permissions", {"toolName": "a", "status": "maybe"}, "status"),
+        ("tasks", {"tasks": [{"id": "a", "content": "c", "activeForm": "d", "status": "pending"}] * 2}, "tasks"),
         ("tokens", {"tokens_in": -1}, "tokens_in"),
+        ("tokens", {"tokens_in": 10**30}, "tokens_in"),
     ],
 )
 async def test_wrong_fields_are_named_and_nothing_is_written(path: str, body: Any, field: str) -> None:
