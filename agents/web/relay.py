@@ -16,7 +16,7 @@ from agents.core.arrivals import Wake
 from agents.core.display import QuestionClosed, SlotPushed, SlotResolved, SlotUpdated
 from agents.core.events import AgentEvent, TokenConsumption
 from agents.core.glove import Glove
-from agents.core.messages import ContentPart, Message, TokenUsage, new_turn_id
+from agents.core.messages import ContentPart, Message, TokenUsage, parts_text, new_turn_id
 from agents.core.store import StoreAdapter
 from agents.web.backlog import Backlog
 from agents.web.readers import Readers
@@ -222,8 +222,7 @@ def _user_message(turn_id: str, request: str | Sequence[ContentPart]) -> Event:
     told: Event = {"type": "user_message", "id": turn_id}
     if isinstance(request, str):
         return {**told, "text": request}
-    text = "\n".join(part.text for part in request if part.type == "text" and part.text)
-    return {**told, "text": text, "content": list(request)}
+    return {**told, "text": parts_text(request), "content": list(request)}
 
 
 def _gone() -> GloveError:
