@@ -16,7 +16,7 @@ from agents.core.arrivals import Wake
 from agents.core.display import QuestionClosed, SlotPushed, SlotResolved, SlotUpdated
 from agents.core.events import AgentEvent, TokenConsumption
 from agents.core.glove import Glove
-from agents.core.messages import ContentPart, Message, TokenUsage, parts_text, new_turn_id
+from agents.core.messages import ContentPart, Message, TokenUsage, new_turn_id, parts_text
 from agents.core.store import StoreAdapter
 from agents.web.backlog import Backlog
 from agents.web.readers import Readers
