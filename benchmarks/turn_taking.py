@@ -18,15 +18,15 @@ from pathlib import Path
 REPO = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(REPO), str(REPO / "benchmarks")]
 
-import endpointing  # noqa: E402
+import endpointing
 
-from agents.base.weights import WeightsStore  # noqa: E402
-from audio.stt.base import SegmentStt  # noqa: E402
-from audio.stt.whisper import WhisperStt  # noqa: E402
-from audio.turns.combined import CombinedDetector  # noqa: E402
-from audio.turns.hold import TurnDetector  # noqa: E402
-from audio.turns.rules import RuleDetector  # noqa: E402
-from audio.turns.smart_turn import SmartTurn  # noqa: E402
+from agents.base.weights import WeightsStore
+from audio.stt.base import SegmentStt
+from audio.stt.whisper import WhisperStt
+from audio.turns.combined import CombinedDetector
+from audio.turns.hold import TurnDetector
+from audio.turns.rules import RuleDetector
+from audio.turns.smart_turn import SmartTurn
 
 CUT_LIMIT = 0.10
 COMPLETE_LIMIT_MS = 700.0

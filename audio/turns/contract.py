@@ -50,6 +50,8 @@ class TurnSettings:
         pad_ms: silence behind the audio of an utterance when it is recognised; recognisers lose or invent words at
             an end without any.
         preemptive: whether the session is told of turns that are likely, before they are committed.
+        far_field_ratio: part of the loudness of the turns before below which a voice belongs to another table; 0 takes
+            everybody's.
         barge_in: limits of interruption.
     """
 
@@ -60,6 +62,7 @@ class TurnSettings:
     max_turn_s: float = 60.0
     noise_s: float = 15.0
     pad_ms: int = 500
+    far_field_ratio: float = 0.25
     preemptive: bool = False
     barge_in: BargeInTimes = field(default_factory=BargeInTimes)
 

@@ -49,19 +49,16 @@ class FarField:
                 self._peak = max(self._peak, min(self._levels))
 
     def rejects(self, at_s: float) -> bool:
-        """Whether the utterance comes from far away. Call once per utterance that is otherwise a turn.
-
-        ``at_s``: now, in seconds on any one clock.
-        """
+        """Whether the utterance comes from far away. ``at_s``: now, in seconds on any one clock."""
         reference = self.reference(at_s)
-        if self.ratio <= 0 or reference < LEAST_REFERENCE or self._peak >= self.ratio * reference:
-            self._streak = 0
-            return False
+        return self.ratio > 0 and reference >= LEAST_REFERENCE and self._peak < self.ratio * reference
+
+    def rejected(self, at_s: float) -> None:
+        """The utterance was turned away for its distance; the third time in a row it becomes the reference."""
         self._streak += 1
         if self._streak >= PATIENCE:
             self._streak = 0
             self._reference, self._at_s = self._peak, at_s
-        return True
 
     def accepted(self, at_s: float) -> None:
         """The utterance was a turn: its speaker is the user."""

@@ -17,6 +17,9 @@ help, up to ``STALLED_MOST_S``."""
 
 STALLED_MOST_S = 64.0
 
+GAP_S = 1.5
+"""Sound missing for longer than this ends whatever the detector was hearing: its state belongs to another time."""
+
 
 class VadFeed:
     """A voice detector on the media clock of a session.
@@ -24,11 +27,19 @@ class VadFeed:
     Args:
         vad: the detector.
         on_stalled: called after the detector was started anew because it had stopped answering.
+        on_gap: called after it was reset because sound was missing.
     """
 
-    def __init__(self, vad: VadAdapter, on_stalled: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        vad: VadAdapter,
+        on_stalled: Callable[[], None] = lambda: None,
+        on_gap: Callable[[], None] = lambda: None,
+    ) -> None:
         self.vad = vad
         self._on_stalled = on_stalled
+        self._on_gap = on_gap
+        self._offset: int | None = None
         self._fed = 0
         self._unanswered = 0
         self._patience_s = STALLED_S
@@ -40,6 +51,10 @@ class VadFeed:
         """
         self._fed += frame.size
         offset = sample - self._fed
+        if self._offset is not None and offset - self._offset > GAP_S * CAPTURE_RATE_HZ:
+            self.vad.reset()
+            self._on_gap()
+        self._offset = offset
         events = self.vad.process(frame)
         self._watch(frame.size, events)
         return [event.later(offset) for event in events]

@@ -16,8 +16,7 @@ def heard(near: FarField, level: float, at_s: float) -> bool:
     for frame in voice(level):
         near.hear(frame)
     rejected = near.rejects(at_s)
-    if not rejected:
-        near.accepted(at_s)
+    (near.rejected if rejected else near.accepted)(at_s)
     near.clear()
     return not rejected
 
