@@ -6,7 +6,7 @@ import contextlib
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute, Route
 from agents.core.glove import Glove
 from agents.core.messages import ContentPart, Source
 from agents.core.store import StoreAdapter
-from agents.web.bodies import MAX_BODY_BYTES, read_body
+from agents.web.bodies import MAX_BODY_BYTES, Body, Nothing, read_body
 from agents.web.gate import Authorise, Endpoint, Gate
 from agents.web.readers import MAX_READERS, WAITING_EVENTS, Readers
 from agents.web.refusals import BadRequest, done, reply
@@ -29,10 +29,8 @@ OpenAgent = Callable[[str], Glove | Awaitable[Glove]]
 """Makes and builds the agent of a session id. What it keeps longer than a session stays open is its store's matter."""
 
 
-class Image(BaseModel):
+class Image(Body):
     """A picture beside the words; ``data`` is base64."""
-
-    model_config = ConfigDict(extra="ignore")
 
     data: str = Field(min_length=1)
     media_type: str = Field(pattern=r"^image/[a-z0-9.+-]+$")
@@ -42,10 +40,8 @@ class Image(BaseModel):
         return ContentPart(type="image", source=Source(type="base64", media_type=self.media_type, data=self.data))
 
 
-class Said(BaseModel):
+class Said(Body):
     """What the user says."""
-
-    model_config = ConfigDict(extra="ignore")
 
     message: str = ""
     images: list[Image] = Field(default_factory=list[Image])
@@ -65,20 +61,16 @@ class Said(BaseModel):
         return [*(image.part() for image in self.images), *words]
 
 
-class Value(BaseModel):
+class Value(Body):
     """An answer to a question."""
 
     value: object = None
 
 
-class Reason(BaseModel):
+class Reason(Body):
     """Why a question is refused."""
 
     reason: str | None = Field(default=None, max_length=1000)
-
-
-class Nothing(BaseModel):
-    """A body without fields."""
 
 
 def agent_sessions(

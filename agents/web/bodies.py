@@ -6,7 +6,7 @@ import asyncio
 import re
 from typing import TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.requests import Request
 
 from agents.web.refusals import BadRequest
@@ -18,6 +18,16 @@ STALL_S = 30.0
 """Longest time between two pieces of a body."""
 
 B = TypeVar("B", bound=BaseModel)
+
+
+class Body(BaseModel):
+    """Base of the shapes; fields that nobody knows are passed over."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class Nothing(Body):
+    """A body without fields."""
 
 
 async def read_body(request: Request, shape: type[B], max_bytes: int = MAX_BODY_BYTES) -> B:

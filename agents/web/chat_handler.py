@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any
 
 import structlog
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -21,7 +21,7 @@ from agents.core.model import ConnectedModel, ModelAdapter, PromptRequest, ToolS
 from agents.models.anthropic_request import CacheTtl
 from agents.models.openai_request import Effort, Reasoning
 from agents.models.providers import create_adapter
-from agents.web.bodies import MAX_BODY_BYTES, read_body
+from agents.web.bodies import MAX_BODY_BYTES, Body, read_body
 from agents.web.gate import Endpoint
 from agents.web.refusals import internal
 from agents.web.sse import HEARTBEAT_S, EventStream
@@ -33,10 +33,8 @@ WAITING_EVENTS = 64
 """Events that may wait for a slow reader; then the provider waits too."""
 
 
-class OfferedTool(BaseModel):
+class OfferedTool(Body):
     """A tool of the caller; ``parameters`` is JSON Schema."""
-
-    model_config = ConfigDict(extra="ignore")
 
     name: str = Field(min_length=1, max_length=128)
     description: str = ""
@@ -47,10 +45,8 @@ class OfferedTool(BaseModel):
         return ToolSpec(self.name, self.description, self.parameters)
 
 
-class ChatRequest(BaseModel):
+class ChatRequest(Body):
     """What the caller sends."""
-
-    model_config = ConfigDict(extra="ignore")
 
     systemPrompt: str
     messages: list[Message]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+import contextlib
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -14,29 +14,21 @@ from starlette.routing import BaseRoute, Route
 from agents.base.errors import GloveError
 from agents.core.messages import Heard, InboxItem, Message, PermissionStatus, Task, TokenUsage
 from agents.core.store import StoreAdapter
-from agents.web.bodies import MAX_BODY_BYTES, read_body
+from agents.web.bodies import MAX_BODY_BYTES, Body, Nothing, read_body
 from agents.web.gate import Authorise, Endpoint, Gate
 from agents.web.refusals import done, reply
 
-OpenStore = Callable[[str], AbstractAsyncContextManager[StoreAdapter]]
+OpenStore = Callable[[str], contextlib.AbstractAsyncContextManager[StoreAdapter]]
 """The record of a session, for the time of one request."""
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-
-class Nothing(_Body):
-    """A body without fields."""
-
-
-class Appended(_Body):
+class Appended(Body):
     """Messages to add at the end."""
 
     messages: list[Message]
 
 
-class Amended(_Body):
+class Amended(Body):
     """What was heard of a reply."""
 
     messageId: str
@@ -44,7 +36,7 @@ class Amended(_Body):
     heard: Heard
 
 
-class TaskList(_Body):
+class TaskList(Body):
     """The tasks that replace those there were."""
 
     tasks: list[Task]
@@ -57,7 +49,7 @@ class TaskList(_Body):
         return tasks
 
 
-class TaskChanges(_Body):
+class TaskChanges(Body):
     """Fields of a task; those that are not given stay."""
 
     content: str = ""
@@ -65,20 +57,20 @@ class TaskChanges(_Body):
     status: Literal["pending", "in_progress", "completed"] = "pending"
 
 
-class TaskUpdate(_Body):
+class TaskUpdate(Body):
     """Changed fields of one task."""
 
     taskId: str
     updates: TaskChanges
 
 
-class NewItem(_Body):
+class NewItem(Body):
     """An inbox item to add."""
 
     item: InboxItem
 
 
-class ItemChanges(_Body):
+class ItemChanges(Body):
     """Fields of an inbox item; those that are not given stay."""
 
     status: Literal["pending", "resolved", "consumed"] = "pending"
@@ -86,14 +78,14 @@ class ItemChanges(_Body):
     resolved_at: str | None = None
 
 
-class ItemUpdate(_Body):
+class ItemUpdate(Body):
     """Changed fields of one inbox item."""
 
     itemId: str
     updates: ItemChanges
 
 
-class Question(_Body):
+class Question(Body):
     """A tool and its input, about which permission was asked."""
 
     toolName: str
@@ -110,7 +102,7 @@ Count = Annotated[int, Field(ge=0, le=1_000_000_000_000)]
 """Tokens of one call; sums of them stay numbers that databases and browsers can count with."""
 
 
-class Counted(_Body):
+class Counted(Body):
     """Tokens to add."""
 
     tokens_in: Count = 0
@@ -149,7 +141,7 @@ def store_routes(
         authorise: who may ask.
         max_body_bytes: longest request.
     """
-    addresses: dict[str, tuple[type[BaseModel], Writing]] = {
+    addresses: dict[str, tuple[type[Body], Writing]] = {
         "messages": (Appended, _append),
         "messages/amend": (Amended, _amend),
         "tokens": (Counted, _count),
@@ -179,27 +171,31 @@ def store_routes(
 
 def _reading(open_store: OpenStore, read: Reading) -> Callable[[Request], Awaitable[Response]]:
     async def handler(request: Request) -> Response:
-        async with open_store(request.path_params["session_id"]) as store:
-            try:
-                return await read(store, request)
-            except NotImplementedError:
-                raise _unsupported() from None
+        async with _opened(open_store, request) as store:
+            return await read(store, request)
 
     return handler
 
 
 def _writing(
-    open_store: OpenStore, shape: type[BaseModel], write: Writing, max_body_bytes: int
+    open_store: OpenStore, shape: type[Body], write: Writing, max_body_bytes: int
 ) -> Callable[[Request], Awaitable[Response]]:
     async def handler(request: Request) -> Response:
         body = await read_body(request, shape, max_body_bytes)
-        async with open_store(request.path_params["session_id"]) as store:
-            try:
-                return await write(store, body)
-            except NotImplementedError:
-                raise _unsupported() from None
+        async with _opened(open_store, request) as store:
+            return await write(store, body)
 
     return handler
+
+
+@contextlib.asynccontextmanager
+async def _opened(open_store: OpenStore, request: Request) -> AsyncGenerator[StoreAdapter]:
+    """The record that ``request`` is about; an operation that its store lacks is refused."""
+    async with open_store(request.path_params["session_id"]) as store:
+        try:
+            yield store
+        except NotImplementedError:
+            raise GloveError("ERR_STORE_UNSUPPORTED", "The store of this server does not keep this.") from None
 
 
 async def _about(store: StoreAdapter, request: Request) -> Response:
@@ -279,7 +275,3 @@ async def _remember(store: StoreAdapter, body: Answer) -> Response:
 
 async def _recall(store: StoreAdapter, body: Question) -> Response:
     return reply({"status": await store.get_permission(body.toolName, body.input)})
-
-
-def _unsupported() -> GloveError:
-    return GloveError("ERR_STORE_UNSUPPORTED", "The store of this server does not keep this.")
