@@ -40,7 +40,7 @@ class BadRequest(GloveError):
         self.field = field
 
 
-def fault_event(fault: GloveError) -> Event:
+def fault_fields(fault: GloveError) -> Event:
     """``code``, ``message`` and ``remedy`` of ``fault``.
 
     What the operator could do about a wrong configuration or a full disk tells of the machine and is not passed on.
@@ -51,7 +51,7 @@ def fault_event(fault: GloveError) -> Event:
 
 def refusal(fault: GloveError) -> Response:
     """``fault`` as a response; faults of the server are logged."""
-    told = fault_event(fault)
+    told = fault_fields(fault)
     told["error"] = told.pop("message")
     if isinstance(fault, BadRequest) and fault.field:
         told["field"] = fault.field

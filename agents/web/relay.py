@@ -20,7 +20,7 @@ from agents.core.messages import ContentPart, Message, TokenUsage, new_turn_id, 
 from agents.core.store import StoreAdapter
 from agents.web.backlog import Backlog
 from agents.web.readers import Readers
-from agents.web.refusals import fault_event, internal
+from agents.web.refusals import fault_fields, internal
 from agents.web.wire import Event, SlotChange, agent_event, done_event, failed_event, slot_event, slot_fields
 
 log = structlog.get_logger(__name__)
@@ -198,10 +198,10 @@ class AgentSession:
             raise
         except GloveError as fault:
             log.warning("a turn failed", session_id=self.id, code=fault.code, error=fault.message)
-            turn.done = failed_event(fault_event(fault), turn.usage)
+            turn.done = failed_event(fault_fields(fault), turn.usage)
             raise
         except Exception:
-            turn.done = failed_event(fault_event(internal()), turn.usage)
+            turn.done = failed_event(fault_fields(internal()), turn.usage)
             raise
 
     def _slot_changed(self, change: object) -> None:

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from agents.base.errors import GloveError
-from agents.web.refusals import fault_event, refusal
+from agents.web.refusals import fault_fields, refusal
 from agents.web.wire import Event, failed_event, to_json
 
 log = structlog.get_logger(__name__)
@@ -91,7 +91,7 @@ class EventStream(Response):
             await self._say(send, b"", more=False)
         except GloveError as fault:
             if opened:
-                await self._say(send, frame(failed_event(fault_event(fault))))
+                await self._say(send, frame(failed_event(fault_fields(fault))))
                 await self._say(send, b"", more=False)
             else:
                 await refusal(fault)(scope, receive, send)
