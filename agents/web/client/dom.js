@@ -48,6 +48,22 @@ export function isPicture(address) {
   return /^(?:https?|blob):/i.test(address);
 }
 
+/**
+ * What `draw` makes, or `otherwise` when it fails: one card that cannot be drawn must not take the conversation with it.
+ * @template Made
+ * @param {() => Made} draw
+ * @param {() => Made} otherwise
+ * @returns {Made}
+ */
+export function drawn(draw, otherwise) {
+  try {
+    return draw();
+  } catch (fault) {
+    reportError(fault);
+    return otherwise();
+  }
+}
+
 let serial = 0;
 
 /** @param {string} name @returns {string} an id that no other element of the page has */

@@ -1,6 +1,6 @@
 // One entry of the timeline as an element.
 
-import { element, isPicture } from "./dom.js";
+import { drawn, element, isPicture } from "./dom.js";
 import { asText } from "./results.js";
 import { shown } from "./values.js";
 import { readable } from "./words.js";
@@ -74,7 +74,7 @@ function agentElement({ text, heard, unheard, error, announcement, asking }, wor
 function toolElement(entry, words, registry) {
   const { name, status, input, output, renderData, subagent } = entry;
   const own = renderData === undefined ? undefined : registry?.resultRendererOf(name);
-  const made = own?.({ data: renderData, entry, words });
+  const made = own && drawn(() => own({ data: renderData, entry, words }), () => null);
   return element(
     "li",
     { "data-glove-role": "tool", "data-glove-status": status, "data-glove-tool": name },

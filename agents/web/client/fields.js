@@ -9,20 +9,20 @@ import { readable } from "./words.js";
 /** @typedef {{name: string, label?: string, type?: string, required?: boolean, [option: string]: any}} FieldSpec */
 
 /** Kinds of `input` that browsers check by themselves, by the names that agents use. */
-const INPUTS = /** @type {Record<string, string>} */ ({
-  text: "text",
-  string: "text",
-  number: "number",
-  integer: "number",
-  email: "email",
-  date: "date",
-  time: "time",
-  datetime: "datetime-local",
-  tel: "tel",
-  phone: "tel",
-  url: "url",
-  password: "password",
-});
+const INPUTS = new Map([
+  ["text", "text"],
+  ["string", "text"],
+  ["number", "number"],
+  ["integer", "number"],
+  ["email", "email"],
+  ["date", "date"],
+  ["time", "time"],
+  ["datetime", "datetime-local"],
+  ["tel", "tel"],
+  ["phone", "tel"],
+  ["url", "url"],
+  ["password", "password"],
+]);
 
 /** Longest text that can be entered. */
 export const MOST_CHARACTERS = 4000;
@@ -71,7 +71,7 @@ function controlFor(spec, id, words) {
   }
   const common = { id, name: spec.name, required, placeholder: spec.placeholder, value: String(given) };
   if (spec.type === "textarea" || spec.multiline) return element("textarea", { ...common, rows: 4, maxlength: MOST_CHARACTERS });
-  const type = INPUTS[spec.type ?? "text"] ?? "text";
+  const type = INPUTS.get(spec.type ?? "text") ?? "text";
   const step = type === "number" ? (spec.type === "integer" ? 1 : "any") : null;
   return element("input", { ...common, type, step, min: spec.min, max: spec.max, maxlength: MOST_CHARACTERS });
 }

@@ -1,6 +1,7 @@
 // Draws a conversation into a list and keeps it up to date.
 
-import { element, reconcile } from "./dom.js";
+import { button, card } from "./card.js";
+import { drawn, element, reconcile } from "./dom.js";
 import { entryElement, streamingElement } from "./entries.js";
 import { arrange } from "./strategies.js";
 import { isNews } from "./timeline.js";
@@ -109,9 +110,8 @@ export class TimelineView {
     const known = this.entries.get(entry.key);
     if (known?.entry === entry && known.asked === asked) return known.made;
     const { words, agentName } = this;
-    const made =
-      this.options.renderMessage?.(entry) ??
-      entryElement(entry, { registry: this.client.registry, words, agentName, asked });
+    const own = drawn(() => this.options.renderMessage?.(entry), () => null);
+    const made = own ?? entryElement(entry, { registry: this.client.registry, words, agentName, asked });
     this.entries.set(entry.key, { entry, asked, made });
     return made;
   }
@@ -133,18 +133,16 @@ export class TimelineView {
     const { client, words } = this;
     const render = client.registry.rendererOf(slot.renderer);
     const resolve = (/** @type {any} */ value) => void client.resolveSlot(slot.id, value);
-    const drawn = render?.({
-      input: slot.input,
-      props: slot.input,
-      slot,
-      words,
-      resolve,
-      reject: (reason) => void client.rejectSlot(slot.id, reason),
-      say: (text) => {
-        resolve(null);
-        void client.sendMessage(text);
-      },
-    });
+    /** @type {(reason?: string) => void} */
+    const reject = (reason) => void client.rejectSlot(slot.id, reason);
+    const say = (/** @type {string} */ text) => {
+      resolve(null);
+      void client.sendMessage(text);
+    };
+    const made = drawn(
+      () => render?.({ input: slot.input, props: slot.input, slot, words, resolve, reject, say }),
+      () => card({ title: words("unshown"), children: [], actions: [closing(slot, words, resolve, reject)] }),
+    );
     return element(
       "li",
       {
@@ -154,7 +152,7 @@ export class TimelineView {
         "data-glove-display": slot.displayStrategy,
         "data-glove-blocking": slot.blocking ? "" : null,
       },
-      drawn,
+      made,
       element("p", { class: "glove-fault", role: "alert", hidden: true }),
     );
   }
@@ -179,6 +177,11 @@ export class TimelineView {
     if (this.options.announce) this.options.announce(text);
     else this.live.textContent = text;
   }
+}
+
+/** @type {(slot: EnhancedSlot, words: Words, resolve: (value: null) => void, reject: () => void) => HTMLElement} */
+function closing({ blocking }, words, resolve, reject) {
+  return blocking ? button(words("cancel"), () => reject()) : button(words("dismiss"), () => resolve(null));
 }
 
 /** @type {(known: Map<string, unknown>, keep: Set<string>) => void} */

@@ -45,8 +45,7 @@ export function initialState() {
  * @returns {TimelineState} the same object when nothing has changed
  */
 export function reduce(state, event) {
-  const step = STEPS[event.type];
-  return step ? step(state, event) : state;
+  return Object.hasOwn(STEPS, event.type) ? STEPS[event.type](state, event) : state;
 }
 
 /** @type {Record<string, (state: TimelineState, event: AgentEvent) => TimelineState>} */

@@ -162,7 +162,7 @@ function infoCard({ input: value, resolve, words }) {
     title: firstText(input.title),
     tone,
     children: [
-      tone in named && element("small", { class: "glove-unseen" }, words(named[/** @type {"info"} */ (tone)])),
+      Object.hasOwn(named, tone) && element("small", { class: "glove-unseen" }, words(named[/** @type {"info"} */ (tone)])),
       ...shown(input, new Set(["title", "variant", "level", "tone", "renderer"])),
     ],
     actions: [button(words("dismiss"), () => resolve(null))],

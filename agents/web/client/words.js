@@ -28,6 +28,7 @@ export const WORDS = {
     yes: "Yes",
     no: "No",
     dismiss: "Dismiss",
+    unshown: "This cannot be shown here.",
     cancel: "Cancel",
     approve: "Approve",
     reject: "Reject",
@@ -78,6 +79,7 @@ export const WORDS = {
     yes: "Ja",
     no: "Nein",
     dismiss: "Schließen",
+    unshown: "Das lässt sich hier nicht zeigen.",
     cancel: "Abbrechen",
     approve: "Zustimmen",
     reject: "Ablehnen",
@@ -112,8 +114,8 @@ export const WORDS = {
  * @returns {Words}
  */
 export function wordsFor(language, own = {}) {
-  const known = { ...WORDS.en, ...WORDS[language.slice(0, 2)], ...own };
-  return (key, values = {}) => (known[key] ?? key).replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
+  const known = new Map(Object.entries({ ...WORDS.en, ...WORDS[language.slice(0, 2)], ...own }));
+  return (key, values = {}) => (known.get(key) ?? key).replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
 }
 
 /** @param {unknown} name of a tool or field @returns {string} fit to be read */
