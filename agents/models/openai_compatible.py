@@ -72,19 +72,7 @@ class OpenAiCompatibleModel(SdkModel):
         return await asyncio.get_running_loop().run_in_executor(None, self._load)
 
     def _load(self) -> Any:
-        """The SDK and a client, whose certificates alone take a tenth of a second to read."""
-        self._sdk = importlib.import_module("openai")
-        direct = {"trust_env": False} if is_loopback(self._base_url) else {}
-        client = self._sdk.AsyncOpenAI(
-            api_key=self._api_key or NO_KEY,
-            base_url=self._base_url,
-            timeout=self._timeout_s,
-            max_retries=0,
-            http_client=self._sdk.DefaultAsyncHttpxClient(event_hooks=limited(), **direct),
-        )
-        if self._dialect.provider != "openai":
-            # The SDK reads them from the environment; they are nobody else's business.
-            client.organization = client.project = None
+        self._sdk, client = load_client(self._api_key, self._base_url, self._dialect.provider, self._timeout_s)
         return client
 
     def _wire(self, request: PromptRequest) -> dict[str, Any]:
@@ -132,6 +120,30 @@ class _Stream:
 
     async def close(self) -> None:
         await self._stream.close()
+
+
+def load_client(api_key: str | None, base_url: str, provider: str, timeout_s: float) -> tuple[Any, Any]:
+    """OpenAI's SDK, and a client that makes one attempt per call. Takes a second: certificates alone a tenth.
+
+    Args:
+        api_key: None for a server that wants none.
+        base_url: address of the API, with its version.
+        provider: ``openai``, or anybody else, who is not told the organisation.
+        timeout_s: longest silence of the server, in seconds.
+    """
+    sdk: Any = importlib.import_module("openai")
+    direct = {"trust_env": False} if is_loopback(base_url) else {}
+    client = sdk.AsyncOpenAI(
+        api_key=api_key or NO_KEY,
+        base_url=base_url,
+        timeout=timeout_s,
+        max_retries=0,
+        http_client=sdk.DefaultAsyncHttpxClient(event_hooks=limited(), **direct),
+    )
+    if provider != "openai":
+        # The SDK reads them from the environment; they are nobody else's business.
+        client.organization = client.project = None
+    return sdk, client
 
 
 def is_loopback(url: str) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from abc import abstractmethod
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
 import structlog
@@ -75,6 +77,10 @@ class SentenceTts(TtsAdapter):
     async def render(self, text: str) -> Speech:
         """The sound of ``text``, which has at least one letter or digit. Any exception becomes a ``TtsFault``."""
 
+    async def stream(self, text: str) -> AsyncGenerator[Speech]:
+        """The sound of ``text`` in stretches, for voices that make it little by little; by default all at once."""
+        yield await self.render(text)
+
     @property
     def is_ready(self) -> bool:
         """Whether ``open`` has finished and the voice is not destroyed."""
@@ -122,8 +128,9 @@ class SentenceTts(TtsAdapter):
             if not has_words(part):
                 continue
             await self._keep_pace()
-            speech = await self.render(part)
-            offset = await self._emit_speech(piece, speech, offset)
+            async with contextlib.aclosing(self.stream(part)) as stretches:
+                async for speech in stretches:
+                    offset = await self._emit_speech(piece, speech, offset)
 
     def emit(self, event: TtsEvent) -> None:
         """Emit ``event`` unless the voice is destroyed; sound counts towards the lead."""

@@ -83,6 +83,10 @@ class FakeServer:
         """One event of a stream as bytes."""
         raise NotImplementedError
 
+    def decode(self, headers: dict[str, str], body: bytes) -> Any:
+        """The body of a request."""
+        return json.loads(body or b"null")
+
     def check(self, path: str, body: Any) -> None:
         """Raise ``AssertionError`` if the wire format does not allow this request."""
         raise NotImplementedError
@@ -96,7 +100,7 @@ class FakeServer:
             first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
             headers = {k.lower(): v for k, _, v in (line.partition(": ") for line in lines if line)}
             path = first.split(" ")[1]
-            body = json.loads(await reader.readexactly(int(headers.get("content-length", "0"))) or b"null")
+            body = self.decode(headers, await reader.readexactly(int(headers.get("content-length", "0"))))
             self.paths.append(path)
             self.headers.append(headers)
             self.bodies.append(body)
