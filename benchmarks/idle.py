@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from agents.base.clock import blocking_sleep, perf_counter
-from audio.io.device import SPEAKER_RESTS_S
+from audio.io.wiring import SPEAKER_RESTS_S
 from audio.pcm import CAPTURE_RATE_HZ, Pcm
 from audio.resample import resample
 from benchmarks.virtual_room import VirtualRoom

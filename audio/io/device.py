@@ -22,14 +22,15 @@ from agents.base.scope import Scope
 from audio.dsp.duplex import EchoMode, EchoPath
 from audio.dsp.echo import EchoCanceller, WebRtcEchoCanceller
 from audio.dsp.reference import Reference
-from audio.io.backend import DeviceInfo, SoundBackend, SoundStream
+from audio.io.backend import SoundBackend
 from audio.io.base import AudioIO, OnFrame, RoomHealth
 from audio.io.front_end import FrontEnd, Heard
 from audio.io.front_vad import FrontEndVad
 from audio.io.lane import Lane, LaneState
 from audio.io.player import Player
 from audio.io.supervisor import Supervisor, SupervisorTimes
-from audio.pcm import CAPTURE_RATE_HZ, FRAME_MS, Pcm, silence
+from audio.io.wiring import Wiring
+from audio.pcm import FRAME_MS
 from audio.vad.base import VadAdapter
 from audio.vad.resting import RestingVad
 
@@ -38,10 +39,6 @@ log = structlog.get_logger(__name__)
 SWITCH_S = 0.0005
 """How soon a thread that computes lets another one run. Python's own 5 ms, spent at each of the front end's calls into
 native code, would make it fall behind whenever the loop computes."""
-
-SPEAKER_RESTS_S = 60.0
-"""After so much silence the speaker is suspended while nobody is listened to. Not sooner: that moves reference and echo
-against each other, so echo cancellation has to find its place again, and until then nobody can interrupt."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +138,9 @@ class DeviceRoom(AudioIO):
         settings = self.settings
         self._lanes = {"input": Lane("input", settings.input, now), "output": Lane("output", settings.output, now)}
         lanes = tuple(self._lanes.values())
-        self._supervisor = Supervisor(backend, lanes, self, self._tell_health, self._times)
+        latency_s = settings.latency_ms / 1000
+        wiring = Wiring(backend, front, self.player, self._reference, now, latency_s, self._listens)
+        self._supervisor = Supervisor(backend, lanes, wiring, self._tell_health, self._times)
         self._scope = Scope("device", on_fault=self._on_fault)
         self.player.on_queued = self._nudge
         self._stopped.clear()
@@ -214,6 +213,8 @@ class DeviceRoom(AudioIO):
         * ``lost_samples``, ``lost_reference_samples``, ``late_reference_frames``, ``dropped_frames``: what a part of
           the appliance was too slow for. ``filled_frames``: silence in place of a microphone. ``gated_frames``: not
           heard while the device spoke. ``faults``: frames whose processing failed.
+        * ``drift_ppm``: by how much the speaker's clock runs faster than the microphone's. ``slips``: how often echo
+          and reference have moved against each other.
         """
         state, reason = self._standing()
         return RoomHealth(state, reason, {} if self._front is None else self._values(self._front))
@@ -252,6 +253,8 @@ class DeviceRoom(AudioIO):
             "filled_frames": front.filled,
             "gated_frames": front.echo.gated,
             "faults": front.faults,
+            "drift_ppm": round(1e6 * self._reference.drift.excess, 1),
+            "slips": self._reference.slips,
         }
         erle, delays = front.echo.erle_db, sorted(front.delay_s)
         if erle is not None:
@@ -270,6 +273,10 @@ class DeviceRoom(AudioIO):
         (log.info if first else log.warning)("the device room has changed", state=state, reason=reason)
         if self.on_health is not None:
             self.on_health(self.health)
+
+    def _listens(self) -> bool:
+        """Whether somebody is listened to, or might be: without a detector of its own the room does not know."""
+        return self._front_vad is None or not self._front_vad.resting
 
     def _command_vad(self, command: Callable[[FrontEnd], None]) -> None:
         front = self._front
@@ -321,77 +328,6 @@ class DeviceRoom(AudioIO):
         while True:
             front.step()
             await asyncio.sleep(FRAME_MS / 1000)
-
-    def connect(self, lane: Lane, ticket: int, device: DeviceInfo) -> SoundStream:
-        """See ``audio.io.supervisor.Plumbing``."""
-        assert self._backend is not None
-        latency_s = self.settings.latency_ms / 1000
-        if lane.direction == "input":
-            return self._connect_input(self._backend, lane, ticket, device, latency_s)
-        return self._connect_output(self._backend, lane, ticket, device, latency_s)
-
-    def _connect_input(
-        self, backend: SoundBackend, lane: Lane, ticket: int, device: DeviceInfo, latency_s: float
-    ) -> SoundStream:
-        front = self._front
-        assert front is not None
-        rate: list[int] = []
-        early: list[Pcm] = []
-
-        def on_input(pcm: Pcm, gap: bool) -> None:
-            if not lane.called(ticket, pcm, gap):
-                return
-            if not rate:  # the stream calls before it is known at which rate it runs
-                early.append(pcm)
-                return
-            while early:
-                front.captured(early.pop(0), rate[0])
-            front.captured(pcm, rate[0])
-
-        stream = backend.open_input(device, CAPTURE_RATE_HZ, latency_s, on_input, lambda: lane.ended(ticket))
-        rate.append(stream.rate_hz)
-        return stream
-
-    def _connect_output(
-        self, backend: SoundBackend, lane: Lane, ticket: int, device: DeviceInfo, latency_s: float
-    ) -> SoundStream:
-        player, reference = self.player, self._reference
-        reference.restart()
-
-        def on_output(samples: int, gap: bool) -> Pcm:
-            if not lane.called(ticket, None, gap):
-                return silence(samples)
-            if gap:
-                reference.gap()
-            pcm = player.pull(samples)
-            reference.played(pcm)
-            return pcm
-
-        return backend.open_output(device, player.rate_hz, latency_s, on_output, lambda: lane.ended(ticket))
-
-    def opened(self, lane: Lane) -> None:
-        """See ``audio.io.supervisor.Plumbing``."""
-        front = self._front
-        if front is not None and lane.opened > 1:
-            front.command(front.echo.reset)
-
-    def may_rest(self, lane: Lane) -> bool:
-        """See ``audio.io.supervisor.Plumbing``: the speaker, once nobody has had the appliance's attention for long."""
-        front, vad = self._front, self._front_vad
-        if lane.direction == "input" or front is None or vad is None:
-            return False
-        silent = self.player.idle and not self.player.sounding
-        return vad.resting and silent and front.echo.silent_s >= SPEAKER_RESTS_S
-
-    def interrupted(self, lane: Lane) -> None:
-        """See ``audio.io.supervisor.Plumbing``."""
-        self._reference.restart()
-        if self._front is not None:
-            self._front.command(self._front.echo.slipped)
-
-    def sounding(self) -> bool:
-        """See ``audio.io.supervisor.Plumbing``."""
-        return self.player.sounding
 
 
 def _portaudio() -> SoundBackend:

@@ -137,7 +137,9 @@ class FrontEnd:
 
     def captured(self, pcm: Pcm, rate_hz: int) -> None:
         """Samples of the microphone; called by the sound system."""
-        self._ring.append(_Captured(pcm, rate_hz, self._now()))
+        at = self._now()
+        self._reference.drift.captured(pcm.size, rate_hz, at)
+        self._ring.append(_Captured(pcm, rate_hz, at))
         self._put += pcm.size
         while self._waiting > RING_SAMPLES and self._ring:
             self._drop_oldest()
@@ -192,6 +194,7 @@ class FrontEnd:
         except IndexError:  # the front end was faster
             return
         self.lost += old.pcm.size
+        self._reference.capture_gap()
 
     def step(self) -> None:
         """Process what was captured, or the silence in its place, and tell the loop."""

@@ -7,7 +7,8 @@ import asyncio
 import numpy as np
 import pytest
 
-from audio.io.device import SPEAKER_RESTS_S, DeviceSettings
+from audio.io.device import DeviceSettings
+from audio.io.wiring import SPEAKER_RESTS_S
 from tests.audio.io.device_scene import Desk
 
 SILENCE_S = SPEAKER_RESTS_S + 1
