@@ -32,12 +32,12 @@ from audio.flight import Flight
 from audio.following import follow_player
 from audio.io.base import AudioIO
 from audio.latency import voice_to_voice
-from audio.pace import Pace
 from audio.pcm import Pcm
 from audio.phrases import failure_phrase, phrase
 from audio.preparing import Preparation
 from audio.reply import Reply
 from audio.reply_parts import HeardReport, Part
+from audio.speaking_rate import SpeakingRate
 from audio.tts.base import TtsFactory
 from audio.turns.engine import Committed
 from audio.watch import watch
@@ -76,7 +76,7 @@ class Answering:
         self._turn: asyncio.Task[None] | None = None
         self._committed: tuple[Committed, float] | None = None
         self._drained = asyncio.Event()
-        self._paces: dict[str, Pace] = {}
+        self._rates: dict[str, SpeakingRate] = {}
         self._preparation = Preparation(agent, self._scope, self._report_prepared)
 
     @property
@@ -105,6 +105,10 @@ class Answering:
         if self._reply is None or self._committed is None or self._sounding or self._reply.tools_done:
             return ""
         return self._committed[0].text
+
+    def saying(self) -> str:
+        """What is just being said; empty without a reply."""
+        return "" if self._reply is None else self._reply.saying()
 
     @property
     def in_turn(self) -> bool:
@@ -285,7 +289,7 @@ class Answering:
             on_text=lambda text: self._host.emit(AgentText(self._io.time_s, text)),
             on_say=lambda text: self._host.emit(AgentSays(self._io.time_s, text)),
             on_tool=self._tool,
-            pace=self._paces.setdefault(language, Pace()),
+            rate=self._rates.setdefault(language, SpeakingRate()),
         )
         self._host.reply_began()
         return self._reply

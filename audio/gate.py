@@ -51,6 +51,11 @@ class SpeechGate:
         """Samples held back."""
         return self._buffered
 
+    @property
+    def held(self) -> list[Pcm]:
+        """What is held back, in order; it stays."""
+        return list(self._chunks)
+
     def feed(self, chunk: Pcm) -> list[Pcm]:
         """Offer a chunk; returns what the recogniser may hear now, in order. Chunks are kept, not copied or split."""
         if self._state is _State.OPEN:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
-from audio.pace import Pace
+from audio.speaking_rate import SpeakingRate
 from audio.tts.base import WordTiming
 
 _WIDE = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
@@ -34,13 +34,13 @@ class HeardTracker:
     returns never shrinks while ``played`` grows.
 
     Args:
-        pace: how fast the voice speaks, for pieces whose end is not known yet; learns from those that are finished.
+        rate: how fast the voice speaks, for pieces whose end is not known yet; learns from those that are finished.
     """
 
-    def __init__(self, pace: Pace | None = None) -> None:
+    def __init__(self, rate: SpeakingRate | None = None) -> None:
         self._pieces: dict[int, _Piece] = {}
         self._loose: _Piece | None = None
-        self._pace = pace or Pace()
+        self._rate = rate or SpeakingRate()
 
     def add_piece(self, index: int, text: str) -> None:
         """Piece ``index`` is to be spoken; ``text`` is as written, with its spacing."""
@@ -70,7 +70,7 @@ class HeardTracker:
         if not piece.finished:
             piece.finished = True
             piece.marks = None
-            self._pace.learn(piece.weight, piece.samples)
+            self._rate.learn(piece.weight, piece.samples)
 
     def finish(self) -> None:
         """All sound was added."""
@@ -78,7 +78,7 @@ class HeardTracker:
             self.finish_piece(index)
         if self._loose is not None and not self._loose.finished:
             self._loose.finished = True
-            self._pace.learn(sum(piece.weight for piece in self._pieces.values()), self._loose.samples)
+            self._rate.learn(sum(piece.weight for piece in self._pieces.values()), self._loose.samples)
 
     def heard(self, played: int) -> str:
         """The text whose sound lies within the first ``played`` samples, without white space at its end.
@@ -118,7 +118,7 @@ class HeardTracker:
     def _position(self, piece: _Piece, played: int) -> int:
         """How many characters of ``piece`` have been heard."""
         if piece.marks is None:
-            piece.marks = _timed_marks(piece) if piece.words else _estimated_marks(piece, self._pace)
+            piece.marks = _timed_marks(piece) if piece.words else _estimated_marks(piece, self._rate)
         at = bisect_right(piece.marks, played, key=lambda mark: mark[0])
         return piece.marks[at - 1][1] if at else 0
 
@@ -156,17 +156,17 @@ def _bare(word: str) -> str:
     return "".join(c for c in word.lower() if c.isalnum())
 
 
-def _estimated_marks(piece: _Piece, pace: Pace) -> list[tuple[int, int]]:
+def _estimated_marks(piece: _Piece, rate: SpeakingRate) -> list[tuple[int, int]]:
     """The same from the length alone: each word, or wide character, takes time by its number of letters.
 
-    A piece whose sound is not complete is taken to be as long as the pace of the voice says; while that is not known,
+    A piece whose sound is not complete is taken to be as long as the speaking rate says; while that is not known,
     as long as it is so far times one and a half, which errs towards less heard.
     """
     if not piece.weight or not piece.samples:
         return []
     samples = piece.samples
     if not piece.finished:
-        samples = max(samples + 1, pace.samples(piece.weight) or samples * 3 // 2)
+        samples = max(samples + 1, rate.samples(piece.weight) or samples * 3 // 2)
     marks: list[tuple[int, int]] = []
     before = 0
     for match in _UNIT.finditer(piece.text):

@@ -29,11 +29,11 @@ from agents.core.events import (
 from audio import earcons
 from audio.heard import HeardTracker
 from audio.io.player import Player
-from audio.pace import Pace
 from audio.pcm import Pcm
 from audio.reply_parts import HeardReport, Part
 from audio.sentences import SentenceBuffer
 from audio.speakable import Speakable
+from audio.speaking_rate import SpeakingRate
 from audio.tts.base import (
     AudioChunk,
     PieceDone,
@@ -53,6 +53,9 @@ AHEAD_S = 12.0
 PIECES_AHEAD = 3
 """How many sentences a voice may have waiting."""
 
+IN_PROGRESS_S = 0.5
+"""How far a word may reach beyond what was played of it."""
+
 OPEN_TIMEOUT_S = 10.0
 """Longest time a voice may take to get ready."""
 
@@ -71,7 +74,7 @@ class Reply:
         on_text: called with the whole text of each response.
         on_tool: called with each tool event.
         on_say: called with words that no model wrote, before they are spoken.
-        pace: of the voice, as measured in earlier replies.
+        rate: how fast the voice speaks, as measured in earlier replies.
     """
 
     def __init__(
@@ -84,7 +87,7 @@ class Reply:
         on_text: Callable[[str], None] = lambda _: None,
         on_tool: Callable[[ToolUse | ToolUseResult], None] = lambda _: None,
         on_say: Callable[[str], None] = lambda _: None,
-        pace: Pace | None = None,
+        rate: SpeakingRate | None = None,
     ) -> None:
         self.language = language
         self.generation = player.next_generation()
@@ -101,7 +104,7 @@ class Reply:
         self._on_text = on_text
         self._on_tool = on_tool
         self._on_say = on_say
-        self._pace = pace
+        self._rate = rate
         self._buffer = SentenceBuffer(language)
         self._speakable = Speakable(language)
         self._aside = 0
@@ -179,7 +182,7 @@ class Reply:
         part = self.parts[-1] if self.parts else None
         if part is None or part.closed or part.reply_id != reply_id:
             self._close_part()
-            part = Part(reply_id, self.language, HeardTracker(self._pace))
+            part = Part(reply_id, self.language, HeardTracker(self._rate))
             self.parts.append(part)
             self._pending.put_nowait(part)
         part.text += text
@@ -225,6 +228,13 @@ class Reply:
     def heard_text(self) -> str:
         """What was heard up to this sample, as one text."""
         return " ".join(report.text.strip() for report in self.heard() if report.text.strip())
+
+    def saying(self) -> str:
+        """What was just said, the word in progress included."""
+        ahead = round(IN_PROGRESS_S * self.rate_hz)
+        played = self.played + ahead
+        parts = [part for part in self.parts if part.offset is not None and part.offset < played]
+        return " ".join(part.tracker.heard(played - (part.offset or 0)) for part in parts)
 
     def _report(self, part: Part) -> HeardReport:
         if part.offset is None:

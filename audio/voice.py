@@ -162,6 +162,7 @@ class GloveVoice:
         self._active_at = clock.now()
         self._answering.follow_player()
         engine = self._engine
+        engine.barge_in.own_words = self._answering.saying
         self._io.pause_owner = lambda: engine.barge_in.paused
         try:
             await self._transcriber.open()

@@ -33,7 +33,9 @@ def is_backchannel(text: str, tag: str = "en") -> bool:
     said, nods = words(text), language(tag).nods
     if "".join(said) in HUMS | nods:
         return True
-    return 0 < len(said) <= 3 and all(word in HUMS or word in nods for word in said)
+    # Text without spaces is divided by its marks: うん、うん。
+    parts = ["".join(words(part)) for part in re.split(r"[\W_]+", text) if words(part)]
+    return any(0 < len(each) <= 3 and HUMS | nods >= set(each) for each in (said, parts))
 
 
 def has_words(text: str) -> bool:

@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audio.heard import HeardTracker
-from audio.pace import Pace
+from audio.speaking_rate import SpeakingRate
 from audio.tts.base import WordTiming
 
 
@@ -129,31 +129,31 @@ def test_more_played_is_never_less_heard(pieces: list[tuple[str, int, bool, list
 
 
 def test_a_voice_is_known_by_how_fast_it_has_spoken() -> None:
-    pace = Pace()
-    before = HeardTracker(pace)
+    rate = SpeakingRate()
+    before = HeardTracker(rate)
     before.add_piece(0, "aaaa bbbb cccc dddd")
     before.add_audio(0, 2000)
     before.finish_piece(0)
-    tracker = HeardTracker(pace)
+    tracker = HeardTracker(rate)
     tracker.add_piece(0, "eeee ffff gggg hhhh")
     tracker.add_audio(0, 1000)
     assert [tracker.heard(played) for played in (499, 500, 999, 1000)] == ["", "eeee", "eeee", "eeee ffff"]
     tracker.add_audio(0, 1000)
-    assert tracker.heard(2000) == "eeee ffff gggg hhhh"
+    assert tracker.heard(2000) == "eeee ffff gggg"
     tracker.add_audio(0, 1000)
     assert tracker.heard(3000) == "eeee ffff gggg", "there may be more of the last word"
 
 
 def test_a_voice_that_speaks_faster_now_is_believed_by_and_by() -> None:
-    pace = Pace()
-    assert pace.samples(10) is None
-    pace.learn(1000, 100_000)
-    pace.learn(0, 100)
-    pace.learn(100, 0)
-    assert pace.samples(10) == 1000
+    rate = SpeakingRate()
+    assert rate.samples(10) is None
+    rate.learn(1000, 100_000)
+    rate.learn(0, 100)
+    rate.learn(100, 0)
+    assert rate.samples(10) == 1000
     for _ in range(20):
-        pace.learn(1000, 50_000)
-    assert pace.samples(10) == pytest.approx(500, abs=2)
+        rate.learn(1000, 50_000)
+    assert rate.samples(10) == pytest.approx(500, abs=2)
 
 
 def test_a_voice_that_does_not_say_which_piece_it_speaks_is_followed_all_the_same() -> None:

@@ -6,7 +6,7 @@ REMEMBERED = 1500.0
 """Measurements weigh half once this much more text (about a minute of speech) was spoken since."""
 
 
-class Pace:
+class SpeakingRate:
     """Length of sound per unit of text; the unit is the caller's, for example letters."""
 
     def __init__(self) -> None:
