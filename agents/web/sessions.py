@@ -123,7 +123,8 @@ class SessionRegistry(Generic[S]):
         finally:
             entry.leases -= 1
             entry.used_at = now()
-            if entry.session is None and not entry.leases:
+            # Whoever holds the lock is closing the session; until then its place must not be taken by another one.
+            if entry.session is None and not entry.leases and not entry.lock.locked():
                 self._entries.pop(session_id, None)
 
     async def close(self) -> None:

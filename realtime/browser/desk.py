@@ -106,7 +106,11 @@ class BrowserRoom:
         """Serve one connection until it ends. It takes the place of the one before, which is closed with 4000."""
         async with self._turnstile:
             await self._replace()
-            caller = await self._enter(socket)
+            try:
+                caller = await self._enter(socket)
+            except BaseException:
+                self._await_another()
+                raise
         if caller is None:
             return
         try:
@@ -132,13 +136,14 @@ class BrowserRoom:
 
     async def _enter(self, socket: Socket) -> Caller | None:
         if self._closed:
-            await socket.close(Close.GOING_AWAY, "the room is closed")
+            await _turn_away(socket, Close.GOING_AWAY, "the room is closed")
             return None
         try:
             stay = await self._ensure_stay()
         except GloveError as fault:
             log.error("the page's session could not be opened", code=fault.code, error=fault.message)
-            await _refuse(socket, fault)
+            told = {"t": "error", "code": fault.code, "message": str(fault)}
+            await _turn_away(socket, Close.UNAVAILABLE, "the session could not be opened", told)
             return None
         records = await stay.follower.records()
         records.pop("t")
@@ -160,7 +165,12 @@ class BrowserRoom:
         stay = self._stay
         if stay is not None and not self._closed:
             _part(stay, caller)
-            self._waiting = self._scope.spawn(self._await_return(stay), "wait for the caller")
+            self._await_another()
+
+    def _await_another(self) -> None:
+        """Nobody is in the room; a session that waits for somebody ends when nobody comes."""
+        if self._stay is not None and self._caller is None and self._waiting is None and not self._closed:
+            self._waiting = self._scope.spawn(self._await_return(self._stay), "wait for the caller")
 
     def _stop_waiting(self) -> None:
         if self._waiting is not None:
@@ -268,9 +278,10 @@ def _part(stay: _Stay, caller: Caller) -> None:
     stay.session.voice.ptt_cancel()
 
 
-async def _refuse(socket: Socket, fault: GloveError) -> None:
+async def _turn_away(socket: Socket, code: Close, reason: str, told: Message | None = None) -> None:
     try:
-        await socket.send(encode({"t": "error", "code": fault.code, "message": str(fault)}))
-        await socket.close(Close.UNAVAILABLE, "the session could not be opened")
+        if told is not None:
+            await socket.send(encode(told))
+        await socket.close(code, reason)
     except OSError as gone:
         log.debug("a caller has gone", error=str(gone))

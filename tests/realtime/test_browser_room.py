@@ -13,6 +13,7 @@ from agents.core.messages import ToolResultData
 from agents.core.tool import NoArgs, Tool, ToolContext
 from agents.models.scripted import Call, ScriptedModel
 from realtime.browser.desk import BrowserRoom, State
+from realtime.browser.session import Follower
 from tests.realtime.peer import House, MemorySocket, send_sound, until
 
 TOPICS = ("ready", "utterance", "speech", "sound", "speech_end", "interrupted", "clear", "pause", "resume")
@@ -281,6 +282,31 @@ async def test_a_session_closed_from_elsewhere_sends_the_caller_away() -> None:
         assert caller.closed == (1001, "the session is over")
         again = await house.call()
         assert len(house.sessions) == 2 and again.of("ready")
+
+
+async def test_a_session_ends_although_its_last_caller_could_not_be_let_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken(_: Follower) -> dict[str, Any]:
+        raise OSError("the record is gone")
+
+    async with House(["Hello."], linger_s=60) as house:
+        (await house.call()).hang_up()
+        await asyncio.sleep(1)
+        with monkeypatch.context() as patched:
+            patched.setattr(Follower, "records", broken)
+            with pytest.raises(OSError, match="gone"):
+                await house.room.serve(MemorySocket())
+        await asyncio.sleep(61)
+        assert house.sessions[0].closed and house.room.state is State.EMPTY
+
+
+async def test_who_has_gone_before_the_room_could_answer_is_no_fault() -> None:
+    class Gone(MemorySocket):
+        async def close(self, code: int, reason: str) -> None:
+            raise ConnectionError("gone")
+
+    async with House(["Hello."]) as house:
+        await house.room.close()
+        await house.room.serve(Gone())
 
 
 async def test_a_session_that_cannot_be_opened_is_explained() -> None:

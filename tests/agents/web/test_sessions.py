@@ -135,3 +135,26 @@ async def test_a_session_that_cannot_be_opened_leaves_nothing_behind() -> None:
             async with registry.lease("a"):
                 pass
     assert len(registry) == 0
+
+
+async def test_one_who_leaves_while_a_session_closes_does_not_let_it_be_opened_twice() -> None:
+    shop = Shop()
+    registry = SessionRegistry(shop.open, max_sessions=1)
+    async with registry.lease("a"):
+        pass
+
+    async def ask(session_id: str) -> None:
+        async with registry.lease(session_id):
+            assert all(thing.closed for thing in shop.opened[:-1])
+
+    evicting = asyncio.create_task(ask("b"))
+    await asyncio.sleep(0.05)
+    leaving = asyncio.create_task(ask("a"))
+    await asyncio.sleep(0.01)
+    leaving.cancel()
+    await asyncio.wait([leaving])
+    assert "a" in registry
+    await evicting
+    await ask("a")
+    assert [thing.id for thing in shop.opened] == ["a", "b", "a"]
+    await registry.close()
