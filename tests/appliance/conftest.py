@@ -18,6 +18,19 @@ from appliance import entry
 
 ROOT = Path(__file__).resolve().parents[2]
 
+SIMULATED = """\
+[speech]
+stt = "simulated"
+tts = "simulated"
+[turns]
+vad = "energy"
+[model]
+provider = "simulated"
+[simulated]
+reply = "One two three."
+"""
+"""A configuration in which nothing but the appliance itself is real."""
+
 
 @dataclass(frozen=True)
 class Ended:

@@ -22,28 +22,16 @@ import pytest
 
 from agents.models.scripted import ScriptedModel
 from audio.pcm import CAPTURE_RATE_HZ, Pcm
-from tests.appliance.conftest import ROOT, Ended, glove_process
+from tests.appliance.conftest import ROOT, SIMULATED, Ended, glove_process
 
 Glove = Callable[..., Ended]
-SIMULATED = """
-[speech]
-stt = "simulated"
-tts = "simulated"
-[turns]
-vad = "energy"
-[model]
-provider = "simulated"
-[store]
-path = "store.db"
-[simulated]
-reply = "One two three."
-"""
+STORED = f'{SIMULATED}[store]\npath = "store.db"\n'
 LONG_REPLY = " ".join(f"Sentence number {number} is spoken." for number in range(40))
 
 
 @pytest.fixture(autouse=True)
 def simulated() -> None:
-    Path("glove.toml").write_text(SIMULATED)
+    Path("glove.toml").write_text(STORED)
 
 
 def recording(path: str, pcm: Pcm, *, channels: int = 1, rate_hz: int = CAPTURE_RATE_HZ) -> Path:
@@ -144,7 +132,7 @@ def test_an_answer_of_100_kb_is_cut_where_it_stops_being_heard(glove: Glove, mon
 
 
 def test_with_a_button_the_recording_is_one_press(glove: Glove) -> None:
-    Path("glove.toml").write_text(SIMULATED.replace("[turns]", '[turns]\nmode = "manual"'))
+    Path("glove.toml").write_text(STORED.replace("[turns]", '[turns]\nmode = "manual"'))
     pauses = np.concatenate((spoken(), np.zeros(3 * CAPTURE_RATE_HZ, np.int16), spoken()))
     ended = talk(glove, "--in", recording("in.wav", pauses))
     assert ended.code == 0, ended.err
@@ -215,7 +203,7 @@ def test_a_reader_that_goes_away_ends_the_conversation_quietly() -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_whoever_stops_it_the_store_holds_what_was_heard(number: signal.Signals) -> None:
-    Path("glove.toml").write_text(SIMULATED.replace("One two three.", LONG_REPLY))
+    Path("glove.toml").write_text(STORED.replace("One two three.", LONG_REPLY))
     child = glove_process(
         *("talk", "--say", "hello", "--out", "out.wav", "--events", "events.jsonl"), stderr=subprocess.PIPE
     )

@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.appliance.conftest import ROOT
+from tests.appliance.conftest import ROOT, SIMULATED
 
-SIMULATED = '[speech]\nstt = "simulated"\ntts = "simulated"\n[turns]\nvad = "energy"\n[model]\nprovider = "simulated"\n'
 INPUT, OUTPUT, ERROR = 0, 1, 2
 
 

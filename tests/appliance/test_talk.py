@@ -17,20 +17,9 @@ from appliance.conversation import run_talk
 from appliance.streams import STREAM
 from appliance.talk import TalkOptions, validated
 from audio.io.pump import PumpRoom
-from tests.appliance.conftest import Ended
+from tests.appliance.conftest import SIMULATED, Ended
 
 Glove = Callable[..., Ended]
-SIMULATED = """
-[speech]
-stt = "simulated"
-tts = "simulated"
-[turns]
-vad = "energy"
-[model]
-provider = "simulated"
-[simulated]
-reply = "One two three."
-"""
 
 
 @pytest.fixture
