@@ -30,7 +30,7 @@ from appliance.mind import new_conversation_id
 if TYPE_CHECKING:
     from agents.core.arrivals import WakeHandler
     from agents.core.events import Subscriber
-    from agents.core.external import Disposition, WhenIdle
+    from agents.core.external_event import Disposition, WhenIdle
     from agents.core.glove import Glove
     from agents.core.messages import ContentPart, Delivery
     from agents.core.preparers import TurnPreparer

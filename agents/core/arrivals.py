@@ -18,7 +18,8 @@ from agents.base.scope import Scope
 from agents.core.activity import UserActivity
 from agents.core.event_format import event_message, format_events
 from agents.core.events import EventDropped, EventInjected, EventReceived, EventWakeFailed
-from agents.core.external import Disposition, Events, ExternalEvent, polite
+from agents.core.external import Events, polite
+from agents.core.external_event import Disposition, ExternalEvent
 from agents.core.messages import Message, content_parts
 from agents.core.model import Notify
 

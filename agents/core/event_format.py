@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC
 
 from agents.base import clock
-from agents.core.external import ExternalEvent
+from agents.core.external_event import ExternalEvent
 from agents.core.markup import attribute, escaped, shortened
 from agents.core.messages import ContentPart, EventRecord, Message, parts_text
 

@@ -13,7 +13,7 @@ from agents.core.arrivals import Wake
 from agents.core.assembly import Core
 from agents.core.builder import AgentBuilder
 from agents.core.extensions.controls import AgentControls
-from agents.core.external import Disposition, ExternalEvent, WhenIdle
+from agents.core.external_event import Disposition, ExternalEvent, WhenIdle
 from agents.core.messages import ContentPart, Delivery, Message, user_message
 from agents.core.runtime_context import DELIVERIES
 from agents.core.tool import ToolContext

@@ -10,7 +10,7 @@ from agents.base.abort import AbortToken
 from agents.core.arrivals import Wake, WakeHandler
 from agents.core.display import DisplayManager
 from agents.core.events import Subscriber
-from agents.core.external import Disposition, WhenIdle
+from agents.core.external_event import Disposition, WhenIdle
 from agents.core.messages import ContentPart, Delivery, Message
 from agents.core.preparers import TurnPreparer
 from agents.core.runtime_context import ContextProvider

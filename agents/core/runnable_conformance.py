@@ -15,7 +15,7 @@ from typing import Any
 
 from agents.base.abort import AbortToken
 from agents.core.display import DisplayManager
-from agents.core.external import Disposition
+from agents.core.external_event import Disposition
 from agents.core.messages import ContentPart, Message
 from agents.core.runnable import Runnable
 

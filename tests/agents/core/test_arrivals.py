@@ -12,8 +12,10 @@ from agents.base import clock
 from agents.base.abort import Aborted, AbortToken
 from agents.base.errors import GloveError
 from agents.core.arrivals import Wake
+from agents.core.event_queue import MemoryEventQueue
 from agents.core.events import EventDropped, EventInjected, EventReceived, EventWakeFailed
-from agents.core.external import Events, ExternalEvent, Idle, MemoryEventQueue, polite
+from agents.core.external import Events, Idle, polite
+from agents.core.external_event import ExternalEvent
 from agents.core.glove import Glove
 from agents.core.messages import ContentPart, Source
 from agents.core.observer import Compaction

@@ -10,7 +10,8 @@ import pytest
 
 from agents.base.errors import GloveError
 from agents.core.event_format import LEAST_CHARS, SHARED_CHARS
-from agents.core.external import LONGEST_NAME, Events
+from agents.core.external import Events
+from agents.core.external_event import LONGEST_NAME
 from agents.core.glove import Glove
 from agents.models.scripted import ScriptedModel
 from tests.agents.core.scene import story
