@@ -1,5 +1,7 @@
 // The tools that every agent in the browser has: its task list, and its letter box.
 
+import { uuid } from "./uuid.js";
+
 /** @import { Tool } from "./toolbox.js" */
 /** @import { Task } from "./types.js" */
 
@@ -27,12 +29,13 @@ export const updateTasks = {
   },
   async do({ todos }, _, { store }) {
     const before = await store.getTasks();
-    const now = Date.now();
     /** @type {Task[]} */
-    const tasks = todos.map((/** @type {Task} */ todo, /** @type {number} */ index) => ({
-      ...todo,
-      id: before.find((task) => task.content === todo.content)?.id ?? `task_${now}_${index}`,
-    }));
+    const tasks = todos.map((/** @type {Task} */ todo) => {
+      const at = before.findIndex((task) => task.content === todo.content);
+      // Each of them once: two tasks may say the same.
+      const id = at < 0 ? `task_${uuid()}` : before.splice(at, 1)[0].id;
+      return { ...todo, id };
+    });
     await store.addTasks(tasks);
     return { status: "success", data: { tasks } };
   },
@@ -52,7 +55,7 @@ export const postToInbox = {
     required: ["tag", "request"],
   },
   async do({ tag, request, blocking = false }, _, { store }) {
-    const id = `inbox_${Date.now()}_${Math.random().toString(36).slice(2, 8).padEnd(6, "0")}`;
+    const id = `inbox_${uuid()}`;
     const created_at = new Date().toISOString();
     await store.addInboxItem({ id, tag, request, response: null, status: "pending", blocking, created_at, resolved_at: null });
     return { status: "success", data: { inbox_item_id: id, message: "Posted. The answer will arrive in a later turn." } };

@@ -1,6 +1,7 @@
 // Which conversation is open: where its id comes from, and that a late answer never undoes a choice.
 
 import { GloveError } from "./errors.js";
+import { uuid } from "./uuid.js";
 
 /** Where the id is kept between visits. */
 export const STORAGE_KEY = "glove:session";
@@ -19,17 +20,6 @@ export const STORAGE_KEY = "glove:session";
 /** @returns {string} */
 export function generateSessionId() {
   return `glove_${uuid()}`;
-}
-
-/** `randomUUID` exists on secure addresses only. @returns {string} */
-function uuid() {
-  const crypto = /** @type {Crypto & {randomUUID?: () => string}} */ (globalThis.crypto);
-  if (crypto.randomUUID) return crypto.randomUUID();
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  bytes[6] = (bytes[6] & 0x0f) | 0x40;
-  bytes[8] = (bytes[8] & 0x3f) | 0x80;
-  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
 }
 
 /**

@@ -199,7 +199,7 @@ test("answers from outside reach the model once", async () => {
   const client = await open(model, { createStore: () => store });
   await client.sendMessage("ask");
   const [item] = client.state.inbox;
-  assert.match(item.id, /^inbox_\d+_[a-z0-9]{6}$/);
+  assert.match(item.id, /^inbox_[0-9a-f-]{36}$/);
   await store.updateInboxItem(item.id, { status: "resolved", response: "yes", resolved_at: "now" });
   await client.sendMessage("and?");
   const told = model.requests[2].messages.filter((message) => message.framework_context === "inbox");
@@ -222,6 +222,18 @@ test("the agent's task list is shown, and keeps the ids of tasks that stay", asy
   await client.sendMessage("go");
   assert.deepEqual(client.state.tasks.map(({ content, status }) => [content, status]), [["cook", "completed"]]);
   assert.equal(new Set(ids.filter(Boolean)).size, 1);
+});
+
+test("tasks that say the same are two tasks", async () => {
+  const todo = (status) => ({ content: "knock", activeForm: "knocking", status });
+  const model = scripted(
+    say("", ["a", "glove_update_tasks", { todos: [todo("pending"), todo("pending")] }]),
+    say("", ["b", "glove_update_tasks", { todos: [todo("completed"), todo("pending"), todo("pending")] }]),
+    say("Done."),
+  );
+  const client = await open(model);
+  await client.sendMessage("go");
+  assert.equal(new Set(client.state.tasks.map((task) => task.id)).size, 3);
 });
 
 test("another conversation ends this one's work, and what comes late changes nothing", async () => {
