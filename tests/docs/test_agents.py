@@ -12,7 +12,7 @@ import pytest
 from agents import testing
 from agents.base.clock import run_virtual
 from agents.core import display, events
-from agents.core.arrivals import Disposition
+from agents.core.external_event import Disposition
 from agents.core.runtime_context import DELIVERIES
 from agents.core.tool import Tool
 from agents.models.provider_table import PROVIDERS
