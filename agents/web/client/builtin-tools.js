@@ -28,7 +28,7 @@ export const updateTasks = {
     required: ["todos"],
   },
   async do({ todos }, _, { store }) {
-    const before = await store.getTasks();
+    const before = [...(await store.getTasks())];
     /** @type {Task[]} */
     const tasks = todos.map((/** @type {Task} */ todo) => {
       const at = before.findIndex((task) => task.content === todo.content);

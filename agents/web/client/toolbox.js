@@ -113,7 +113,7 @@ export class Executor {
       return await this.retry(tool, call.input_args, ends);
     } catch (fault) {
       if (isAbort(fault) && signal?.aborted) return ABORTED;
-      return failure(`${tool.name} failed after ${this.maxRetries} retries: ${messageOf(fault)}`);
+      return failure(`Whether ${tool.name} may run could not be found out: ${messageOf(fault)}`);
     }
   }
 
@@ -123,7 +123,8 @@ export class Executor {
       try {
         return asResult(await race(() => tool.do(input, this.displayFor(signal), this.contextFor(signal)), signal));
       } catch (fault) {
-        if (left <= 0 || signal?.aborted) throw fault;
+        if (signal?.aborted) throw fault;
+        if (left <= 0) return failure(`${tool.name} failed after ${this.maxRetries} retries: ${messageOf(fault)}`);
       }
     }
   }

@@ -111,6 +111,19 @@ test("a question is shown with its tool, and answered", async () => {
   assert.deepEqual(client.state.slots, []);
 });
 
+test("a tool is not said to have failed when nobody could find out whether it may run", async () => {
+  const refusing = () => {
+    throw new Error("no rules");
+  };
+  const tool = { name: "open", description: "", requiresPermission: refusing, do: () => "opened" };
+  const model = scripted(say("", ["a", "open"]), say("Sorry."));
+  const client = await open(model, { tools: [tool] });
+  await client.sendMessage("open it");
+  const { result } = model.requests[1].messages.at(-1).tool_results[0];
+  assert.equal(result.status, "error");
+  assert.match(result.message, /may run.*no rules/);
+});
+
 test("a question that is refused is a failed call, and one that is answered twice counts once", async () => {
   const ask = defineTool({ name: "ask", description: "", do: (input, display) => display.pushAndWait(input) });
   const model = scripted(say("", ["a", "ask"]), say("Fine."));
