@@ -57,6 +57,24 @@ def copied(value: Any) -> Any:
     return value.__deepcopy__() if isinstance(value, Shape) else copy.deepcopy(value)
 
 
+DEEPEST = 100
+"""How deep values of models and tools may be nested; parsers of JSON refuse more than about twice as much."""
+
+
+def too_deep(value: Any, limit: int = DEEPEST) -> bool:
+    """Whether a JSON value is nested more than ``limit`` deep."""
+    level: list[Any] = [value]
+    for _ in range(limit + 1):
+        level = [inner for each in level if isinstance(each, dict | list | tuple) for inner in _inside(each)]
+        if not level:
+            return False
+    return True
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    return cast("dict[Any, Any]", value).values() if isinstance(value, dict) else value
+
+
 class Source(Shape):
     """Where media comes from: inline base64 ``data`` or a ``url``."""
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from pydantic_core import to_json, to_jsonable_python
 
 from agents.core.markup import shortened
-from agents.core.messages import ToolCall, ToolResult, ToolResultData
+from agents.core.messages import DEEPEST, ToolCall, ToolResult, ToolResultData, too_deep
 from agents.core.tool import Tool
 
 log = structlog.get_logger(__name__)
@@ -39,7 +39,8 @@ def wrapped(tool: Tool[Any], value: Any) -> ToolResultData:
     try:
         return _cut(tool, _plain(value))
     except Exception as fault:
-        log.exception("a tool returned what cannot be kept", tool=tool.name)
+        # Without the stack: writing down a huge value once more, as a local of each frame, takes minutes.
+        log.warning("a tool returned what cannot be kept", tool=tool.name, error=text_of(fault))
         return failed(f"{tool.name} ran, but what it returned cannot be written as JSON: {text_of(fault)}")
 
 
@@ -93,7 +94,10 @@ def _plain(value: Any) -> ToolResultData:
 def _json_value(value: Any) -> Any:
     if inspect.isgenerator(value) or inspect.isasyncgen(value):
         raise TypeError("it returned a generator")
-    return to_jsonable_python(value, fallback=str)
+    plain = to_jsonable_python(value, fallback=str)
+    if too_deep(plain):
+        raise ValueError(f"it is nested more than {DEEPEST} deep")
+    return plain
 
 
 def _cut(tool: Tool[Any], result: ToolResultData) -> ToolResultData:

@@ -64,6 +64,11 @@ def current_turn(owner: object) -> Turn | None:
     return next((turn for turn in _turns.get() if turn.owner is owner and not turn.finished), None)
 
 
+def depth() -> int:
+    """How many agents wait for the caller, each called by the one before; 0 outside of any turn."""
+    return sum(1 for turn in _turns.get() if not turn.finished)
+
+
 @contextlib.contextmanager
 def tool_scope(abort: AbortToken | None) -> Generator[None]:
     """Let questions asked in this context end with ``abort``; None for tools that run to their end."""

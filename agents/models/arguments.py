@@ -7,6 +7,7 @@ import json
 import re
 from typing import Any
 
+from agents.core.messages import too_deep
 from agents.core.model import ToolSpec
 
 _HASH_LENGTH = 8
@@ -15,14 +16,16 @@ _HASH_LENGTH = 8
 def parse_arguments(raw: str, initial: Any = None) -> Any:
     """What a provider streamed as a call's arguments: ``initial`` or {} for nothing.
 
-    Text that is no JSON stays text: the executor's validation tells the model what is wrong with it.
+    Text that is no JSON, or JSON that is nested too deep to be kept, stays text: the executor's validation tells the
+    model what is wrong with it.
     """
     if not raw.strip():
         return initial or {}
     try:
-        return json.loads(raw)
+        value = json.loads(raw)
     except (ValueError, RecursionError):
         return raw
+    return raw if too_deep(value) else value
 
 
 def as_object(value: Any) -> dict[str, Any]:

@@ -12,6 +12,8 @@ def input_key(tool_input: Any) -> str:
     Input that is not JSON counts as no input.
     """
     try:
-        return json.dumps(tool_input, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    except (TypeError, ValueError):
+        key = json.dumps(tool_input, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
         return "null"
+    # Half a surrogate pair, which a file of text cannot hold, as JSON spells it.
+    return key.encode("utf-8", "backslashreplace").decode()

@@ -57,7 +57,8 @@ class SqliteFile:
     """A database file, opened in its worker thread by the first unit of work.
 
     Every method raises ``GloveError`` for faults of the file: ``ERR_STORE_FULL``, ``ERR_STORE_CORRUPT``,
-    ``ERR_STORE_BUSY``, ``ERR_STORE_UNWRITABLE``, ``ERR_STORE_VERSION``, ``ERR_STORE_CLOSED``, ``ERR_STORE``.
+    ``ERR_STORE_BUSY``, ``ERR_STORE_UNWRITABLE``, ``ERR_STORE_VERSION``, ``ERR_STORE_CLOSED``, ``ERR_STORE_VALUE``,
+    ``ERR_STORE``.
 
     Args:
         path: the file (missing folders are made), or ``MEMORY``.
@@ -114,6 +115,8 @@ class SqliteFile:
             return result
         except sqlite3.Error as fault:
             raise store_error(fault, self.path) from fault
+        except UnicodeEncodeError as fault:
+            raise GloveError("ERR_STORE_VALUE", "Half a character cannot be part of a name.", cause=fault) from fault
 
     def _connect(self) -> sqlite3.Connection:
         try:

@@ -21,10 +21,14 @@ from agents.core.model import Notify
 from agents.core.outcomes import failed, text_of
 from agents.core.store import StoreAdapter
 from agents.core.tool import Tool, ToolContext
+from agents.core.turn import depth
 
 log = structlog.get_logger(__name__)
 
 INVOKE_SUBAGENT = "glove_invoke_subagent"
+
+MAX_DEPTH = 8
+"""How deep agents may call each other: one that calls its own kind would never come to an end."""
 
 
 class SubAgent(Protocol):
@@ -130,6 +134,9 @@ class SubAgents:
         kind = self._kinds.get(args.name)
         if kind is None:
             return failed(f"There is no subagent named {args.name!r}. Subagents: {', '.join(self._kinds)}.")
+        if depth() > MAX_DEPTH:
+            log.warning("subagents are nested too deep", subagent=args.name, limit=MAX_DEPTH)
+            return failed(f"Subagents may call each other {MAX_DEPTH} deep and no deeper. Do this work yourself.")
         controls = self._controls()
         request = SubAgentRequest(args.name, args.prompt, controls.store, controls)
         try:

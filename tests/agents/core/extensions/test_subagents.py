@@ -20,9 +20,10 @@ from agents.core.events import (
     TextDelta,
     ToolUseResult,
 )
-from agents.core.extensions.subagents import INVOKE_SUBAGENT, SubAgentFactory, SubAgentRequest
+from agents.core.extensions.subagents import INVOKE_SUBAGENT, MAX_DEPTH, SubAgentFactory, SubAgentRequest
 from agents.core.glove import Glove
 from agents.core.messages import TokenUsage
+from agents.core.model import PromptRequest
 from agents.core.observer import Compaction
 from agents.core.store import StoreAdapter
 from agents.core.tool import ToolContext
@@ -373,3 +374,20 @@ async def test_the_name_of_the_tool_is_not_taken_from_anybody() -> None:
     with pytest.raises(GloveError) as fault:
         glove.define_sub_agent("scout", lambda _: child("x"))
     assert fault.value.code == "ERR_TOOL_DUPLICATE"
+
+
+async def test_agents_that_call_their_own_kind_come_to_an_end() -> None:
+    made = 0
+
+    def again(request: PromptRequest) -> Any:
+        if request.messages[-1].tool_results:
+            return "Done."
+        return [Call(INVOKE_SUBAGENT, {"name": "self", "prompt": "go deeper"})]
+
+    def make(_: object = None) -> Glove:
+        nonlocal made
+        made += 1
+        return Glove(model=ScriptedModel(again)).define_sub_agent("self", make).build()
+
+    assert (await make().process_request("go")).text == "Done."
+    assert made == MAX_DEPTH + 1
