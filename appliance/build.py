@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from agents.base.clock import infer
+from agents.base.emitter import Emitter
 from agents.base.errors import GloveError
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from appliance.mind import Mind
     from appliance.turn_judges import TurnJudges
     from audio.io.base import AudioIO
-    from audio.stt.base import SegmentStt
+    from audio.stt.base import SegmentStt, Stt
     from audio.tts.base import TtsFactory
     from audio.vad.base import VadAdapter
     from audio.voice import GloveVoice, VoiceSettings
@@ -51,6 +52,7 @@ class Session:
         language: BCP-47 primary tag spoken before anything was heard.
         wake: its own detector of the wake word, or None.
         on_close: called first when the session is closed.
+        off: ends what the session follows, called when it is closed.
     """
 
     voice: GloveVoice
@@ -59,6 +61,7 @@ class Session:
     language: str
     wake: WakeDetector | None = None
     on_close: Callable[[], None] | None = None
+    off: Callable[[], None] | None = None
 
     @property
     def agent(self) -> RoomAgent:
@@ -77,8 +80,17 @@ class Session:
             await self.voice.stop()
         finally:
             await self.agent.close()
+            if self.off is not None:
+                self.off()
             if self.wake is not None:
                 self.wake.close()
+
+
+@dataclass(frozen=True)
+class SpeechTrouble:
+    """A speech service is in trouble, and this machine takes over."""
+
+    fault: GloveError
 
 
 @dataclass(frozen=True)
@@ -88,23 +100,33 @@ class Parts:
     Attributes:
         config: how they were made.
         mind: model, tools, timers.
-        stt: recogniser of finals.
+        stt: recogniser of whole utterances; None where a streaming service recognises alone.
         partials: recogniser of what is being said, or None.
         voices: makes voices.
         judges: say when a turn is over.
+        troubles: emits ``SpeechTrouble``.
     """
 
     config: GloveConfig
     mind: Mind
-    stt: SegmentStt
+    stt: SegmentStt | None
     partials: SegmentStt | None
     voices: TtsFactory
     judges: TurnJudges
+    troubles: Emitter
 
     @property
     def language(self) -> str:
         """BCP-47 primary tag spoken before anything was heard."""
         return self.config.speech.default_language
+
+    def recogniser(self) -> Stt:
+        """The recogniser of one session. Raises ``ConfigError`` when the key of its service is missing."""
+        from appliance.services import stream_recogniser
+
+        stt = stream_recogniser(self.config, self.stt, _teller(self.troubles)) or self.stt
+        assert stt is not None
+        return stt
 
     def vad(self) -> VadAdapter:
         """A voice detector for one stream of sound. Raises ``GloveError`` when its weights are missing."""
@@ -133,6 +155,7 @@ class Parts:
             GloveError: weights are missing or cannot be loaded.
         """
         from appliance.conversations import RoomAgent
+        from audio.events import VoiceFault
         from audio.voice import GloveVoice
 
         idle_s = self.config.conversation.idle_s
@@ -142,7 +165,7 @@ class Parts:
         voice = GloveVoice(
             agent,
             room,
-            stt=self.stt,
+            stt=self.recogniser(),
             tts=self.voices,
             vad=await infer(self.vad, cost_s=0.0) if needs_vad else None,
             partials=self.partials,
@@ -152,11 +175,15 @@ class Parts:
         )
         agent.set_wake_handler(lambda wake: voice.speak_up(wake.run))
         detector = attention.detector if attention is not None else None
-        return Session(voice, RoomMind(agent, self.mind.timers), room, self.language, detector)
+        off = self.troubles.on(
+            SpeechTrouble, lambda trouble: voice.emit(VoiceFault(room.time_s, trouble.fault.code, str(trouble.fault)))
+        )
+        return Session(voice, RoomMind(agent, self.mind.timers), room, self.language, detector, off=off)
 
     async def close(self) -> None:
         """Stop the timers (they stay stored), close what the tools keep and let go of the models; idempotent."""
-        self.stt.close()
+        if self.stt is not None:
+            self.stt.close()
         if self.partials is not None:
             self.partials.close()
         await self.judges.close()
@@ -187,13 +214,17 @@ async def load_parts(config: GloveConfig, *, lasting_timers: bool = True) -> Par
     """
     from appliance.mind import build_mind
     from appliance.parts import build_partials, build_recogniser, build_voices
+    from appliance.services import stream_recogniser
     from appliance.turn_judges import build_judges
 
     mind = build_mind(config, lasting_timers=lasting_timers)
     try:
-        voices = build_voices(config)
+        troubles = Emitter()
+        on_trouble = _teller(troubles)
+        stream_recogniser(config, None)  # a missing key is told now, not by the first room
+        voices = build_voices(config, on_trouble)
         loading = asyncio.gather(
-            infer(lambda: build_recogniser(config), cost_s=LOADING_COST_S),
+            infer(lambda: build_recogniser(config, on_trouble), cost_s=LOADING_COST_S),
             infer(lambda: build_partials(config), cost_s=LOADING_COST_S),
             infer(lambda: build_judges(config), cost_s=LOADING_COST_S),
             mind.warm(),
@@ -204,7 +235,7 @@ async def load_parts(config: GloveConfig, *, lasting_timers: bool = True) -> Par
     except BaseException:
         await mind.close()
         raise
-    return Parts(config, mind, stt, partials, voices, judges)
+    return Parts(config, mind, stt, partials, voices, judges, troubles)
 
 
 def voice_settings(config: GloveConfig) -> VoiceSettings:
@@ -223,8 +254,15 @@ def voice_settings(config: GloveConfig) -> VoiceSettings:
     )
 
 
+def _teller(troubles: Emitter) -> Callable[[GloveError], None]:
+    return lambda fault: troubles.emit(SpeechTrouble(fault))
+
+
 async def _warm_voice(voices: TtsFactory, language: str) -> None:
+    from audio.tts.fallback import FallbackTts
     from audio.tts.select import VoiceSelector
 
+    if isinstance(voices, FallbackTts):
+        voices = voices.second
     if isinstance(voices, VoiceSelector):
         await voices.warm(language)

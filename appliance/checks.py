@@ -152,6 +152,24 @@ def model(config: GloveConfig) -> Finding:
     return Finding("model", "ok", f"Provider {provider}.")
 
 
+def speech(config: GloveConfig) -> Finding:
+    """Whether the services that hear and speak can be asked; nobody is asked yet."""
+    from appliance.services import segment_recogniser, service_voices, stream_recogniser
+    from audio.tts.espeak import EspeakVoice
+
+    try:
+        if config.stt.provider != "local" and stream_recogniser(config, None) is None:
+            segment_recogniser(config, None)
+        service_voices(config, EspeakVoice)
+    except GloveError as fault:
+        return Finding("speech", "fault", fault.message, fault.remedy)
+    hears, speaks = config.stt.provider, config.tts.provider
+    if hears == speaks == "local":
+        return Finding("speech", "ok", "Recognised and spoken on this machine.")
+    names = [f"by {name}" if name != "local" else "on this machine" for name in (hears, speaks)]
+    return Finding("speech", "ok", f"Recognised {names[0]}, spoken {names[1]}.")
+
+
 def runtime(config: GloveConfig) -> Finding:
     """Whether commands can reach a running daemon."""
     from appliance.instance import ready_folder, running_pid, runtime_folder
@@ -174,7 +192,7 @@ def clock(config: GloveConfig) -> Finding:
     return Finding("clock", "ok", f"The clock says {wall():%Y-%m-%d %H:%M} UTC.")
 
 
-CHECKS: tuple[Check, ...] = (sound, weights, store, disk, port, model, runtime, clock)
+CHECKS: tuple[Check, ...] = (sound, weights, store, disk, port, model, speech, runtime, clock)
 
 
 def examine(config: GloveConfig, checks: tuple[Check, ...] = CHECKS) -> list[Finding]:

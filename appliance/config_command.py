@@ -29,9 +29,11 @@ def show(
     """Print every key with its value and where the value came from. Secrets are named, never shown."""
     from appliance.mind import AUTO_PROVIDER, model_secrets
     from appliance.options import settings
+    from appliance.services import speech_secrets
 
     loaded = settings(ctx, config)
-    secrets = {name: secret_state(name) for name in model_secrets(AUTO_PROVIDER, loaded.config.model.provider)}
+    names = (*model_secrets(AUTO_PROVIDER, loaded.config.model.provider), *speech_secrets(loaded.config))
+    secrets = {name: secret_state(name) for name in dict.fromkeys(names)}
     if as_json:
         values = {key: {"value": value, "origin": origin} for key, value, origin in loaded.rows()}
         print(json.dumps({"values": values, "secrets": secrets}, ensure_ascii=False, indent=2))  # noqa: T201

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agents.base.errors import InputError
+from agents.base.errors import ConfigError, InputError
 from appliance.options import ConfigOption, settings
 
 if TYPE_CHECKING:
@@ -57,6 +57,12 @@ def listen(
             # A file that cannot be read is reported before a model is loaded for it.
             read_wav(file).close()
             stt = stt or build_recogniser(loaded.config)
+            if stt is None:
+                raise ConfigError(
+                    "ERR_STT_NO_SEGMENTS",
+                    f"{loaded.config.stt.provider} recognises only what is said live.",
+                    'Set stt.fallback = "local", or stt.provider to another.',
+                )
             passages = passages_of(file, stt, loaded.config)
         except InputError as fault:
             unusable += 1

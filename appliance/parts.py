@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from appliance.stock import recogniser_ids, wants_partials, weights_store
+from appliance.stock import recogniser_ids, recognises_here, wants_partials, weights_store
 
 if TYPE_CHECKING:
     from appliance.config import GloveConfig
+    from audio.providers.standby import OnTrouble
     from audio.stt.base import SegmentStt
     from audio.tts.base import TtsAdapter, TtsFactory
     from audio.vad.base import VadAdapter
@@ -26,13 +27,22 @@ def build_vad(config: GloveConfig) -> VadAdapter:
     return SileroVad(model, SegmentSettings(redemption_ms=config.turns.redemption_ms))
 
 
-def build_recogniser(config: GloveConfig) -> SegmentStt:
-    """The recogniser of finals; its weights are fetched if need be. Takes a second or two.
+def build_recogniser(config: GloveConfig, on_trouble: OnTrouble | None = None) -> SegmentStt | None:
+    """The recogniser of whole utterances; its weights are fetched if need be. Takes a second or two.
+
+    None where a streaming service recognises alone. ``on_trouble`` is told of trouble with a service.
 
     Raises:
+        ConfigError: a key is missing.
         GloveError: the weights cannot be had.
         GloveVoiceError: they cannot be loaded.
     """
+    from appliance.services import segment_recogniser
+
+    return segment_recogniser(config, _local_recogniser(config) if recognises_here(config) else None, on_trouble)
+
+
+def _local_recogniser(config: GloveConfig) -> SegmentStt:
     if config.speech.stt == "simulated":
         from audio.stt.scripted import ScriptedSegmentStt
 
@@ -70,8 +80,14 @@ def build_partials(config: GloveConfig) -> SegmentStt | None:
     return MoonshineStt.load(weights_store(config))
 
 
-def build_voices(config: GloveConfig) -> TtsFactory:
-    """Makes voices by language."""
+def build_voices(config: GloveConfig, on_trouble: OnTrouble | None = None) -> TtsFactory:
+    """Makes voices by language; ``on_trouble`` is told of trouble with a service. Raises ``ConfigError``: no key."""
+    from appliance.services import service_voices
+
+    return service_voices(config, _local_voices(config), on_trouble)
+
+
+def _local_voices(config: GloveConfig) -> TtsFactory:
     if config.speech.tts == "simulated":
         from audio.tts.scripted import ScriptedVoice
 

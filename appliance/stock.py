@@ -18,9 +18,14 @@ def weights_store(config: GloveConfig) -> WeightsStore:
     return WeightsStore(root, config.weights.sources)
 
 
+def recognises_here(config: GloveConfig) -> bool:
+    """Whether this machine recognises speech itself, if only while a service is in trouble."""
+    return config.stt.provider == "local" or config.stt.fallback == "local"
+
+
 def recogniser_ids(config: GloveConfig) -> list[str]:
-    """Ids of the recognisers to choose from: none when simulated, more than one only when the machine decides."""
-    if config.speech.stt == "simulated":
+    """Ids of the recognisers to choose from: none when simulated or elsewhere, several when the machine decides."""
+    if config.speech.stt == "simulated" or not recognises_here(config):
         return []
     if config.speech.stt != "auto":
         return [config.speech.stt]
@@ -30,9 +35,17 @@ def recogniser_ids(config: GloveConfig) -> list[str]:
 
 
 def wants_partials(config: GloveConfig) -> bool:
-    """Whether what is being said is shown meanwhile: not where it is switched off, simulated, or not in English."""
+    """Whether what is being said is recognised here meanwhile: not where it is switched off, simulated, or not in
+    English, nor where the recogniser itself is a streaming one."""
+    from appliance.services import STREAMING
+
     speech = config.speech
-    return speech.partials and speech.stt != "simulated" and speech.default_language == "en"
+    return (
+        config.stt.provider not in STREAMING
+        and speech.partials
+        and speech.stt != "simulated"
+        and speech.default_language == "en"
+    )
 
 
 def wants_ear(config: GloveConfig) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from agents.base.errors import InputError
+from agents.base.errors import ConfigError, InputError
 from appliance.options import ConfigOption
 from appliance.streams import STREAM
 
@@ -79,7 +79,15 @@ def talk(
 
 
 def rehearsed(config: GloveConfig) -> GloveConfig:
-    """``config`` for a conversation on the virtual clock: unless a store is named, the user's own stays untouched."""
+    """``config`` for a conversation on the virtual clock: unless a store is named, the user's own stays untouched.
+
+    Raises ``ConfigError`` (``ERR_STT_PACE``) where the recogniser is a running session on a server, which has its own
+    pace.
+    """
+    from appliance.services import STREAMING
+
+    if config.stt.provider in STREAMING:
+        raise ConfigError("ERR_STT_PACE", f"{config.stt.provider} hears in real time only.", "Leave --pace fast away.")
     if config.store.path != "auto":
         return config
     return config.model_copy(update={"store": config.store.model_copy(update={"path": "memory"})})

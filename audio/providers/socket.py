@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
+from agents.base.clock import real_time_work
+
 Message = str | bytes
 
 OPEN_S = 10.0
@@ -85,8 +87,8 @@ async def dial(target: Target) -> Connection:
 
     refused: ConnectionRefused
     try:
-        return _WebSocket(
-            await connect(
+        with real_time_work():
+            socket = await connect(
                 target.url,
                 additional_headers=dict(target.headers),
                 open_timeout=OPEN_S,
@@ -94,7 +96,7 @@ async def dial(target: Target) -> Connection:
                 max_size=MAX_MESSAGE_BYTES,
                 proxy=None if is_loopback(target.url) else True,
             )
-        )
+        return _WebSocket(socket)
     except InvalidStatus as fault:
         body = bytes(fault.response.body or b"")[:500].decode("utf-8", "replace")
         refused = ConnectionRefused(fault.response.status_code, body)
@@ -128,7 +130,8 @@ class _WebSocket:
         from websockets.exceptions import ConnectionClosed
 
         try:
-            await self._socket.send(message)
+            with real_time_work():
+                await self._socket.send(message)
         except ConnectionClosed as fault:
             raise _ended(fault) from None
 
@@ -136,12 +139,13 @@ class _WebSocket:
         from websockets.exceptions import ConnectionClosed
 
         try:
-            return await self._socket.recv()
+            with real_time_work():
+                return await self._socket.recv()
         except ConnectionClosed as fault:
             raise _ended(fault) from None
 
     async def close(self) -> None:
-        with contextlib.suppress(OSError, TimeoutError):
+        with contextlib.suppress(OSError, TimeoutError), real_time_work():
             await self._socket.close()
 
 
