@@ -3,6 +3,10 @@
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 10_000;
 
+const TICK_MS = 2000;
+const ASLEEP_MS = 10_000; // nothing has ticked for so long: the machine slept
+const PATIENCE_MS = 4000; // a room that lives answers sooner
+
 /** Close code of the room for a caller whose place another one has taken. */
 export const REPLACED = 4000;
 
@@ -18,28 +22,61 @@ export class Connection {
   constructor(on) {
     this.on = on;
     this.wait = FIRST_WAIT_MS;
+    this.watch();
   }
 
   /** Connect, and stay connected until somebody else takes the place. */
   async open() {
-    clearTimeout(this.timer);
+    this.leave();
+    const attempt = (this.attempt = {});
     this.on.state("connecting");
     await admit();
+    if (attempt !== this.attempt) return; // somebody was impatient
     const url = new URL("room", location.href);
     url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
     url.hash = url.search = "";
     const socket = new WebSocket(url);
+    this.latest = socket;
     socket.binaryType = "arraybuffer";
     let opened = false;
     socket.onopen = () => {
       opened = true;
-      this.socket = socket;
+      if (this.latest === socket) this.socket = socket;
     };
-    socket.onmessage = ({ data }) => this.receive(data);
-    socket.onclose = ({ code }) => this.closed(code, opened);
+    socket.onmessage = ({ data }) => this.latest === socket && this.receive(data);
+    socket.onclose = ({ code }) => this.latest === socket && this.closed(code, opened);
+  }
+
+  /** Give up the connection there is, and whatever was to happen with it. */
+  leave() {
+    clearTimeout(this.timer);
+    clearTimeout(this.doubt);
+    this.timer = this.doubt = 0;
+    const socket = this.latest;
+    this.latest = this.socket = null;
+    socket?.close();
+  }
+
+  /** Whoever slept or was without a network may hold a connection of which only this side still knows. */
+  watch() {
+    let seen = Date.now();
+    setInterval(() => {
+      const slept = Date.now() - seen > ASLEEP_MS;
+      seen = Date.now();
+      if (slept) this.probe();
+    }, TICK_MS);
+    window.addEventListener("online", () => this.probe());
+  }
+
+  /** Find out whether the connection lives, and open another one if it does not. */
+  probe() {
+    if (this.timer) this.open();
+    else if (this.send({ t: "ping" })) this.doubt ||= setTimeout(() => this.open(), PATIENCE_MS);
   }
 
   receive(data) {
+    clearTimeout(this.doubt);
+    this.doubt = 0;
     if (typeof data !== "string") {
       this.on.sound(data);
       return;
@@ -53,10 +90,15 @@ export class Connection {
   }
 
   async closed(code, opened) {
-    this.socket = null;
+    this.leave();
     if (code === REPLACED) {
       this.on.state("replaced");
-    } else if (!opened && (await reachable())) {
+      return;
+    }
+    const { attempt } = this;
+    const refused = !opened && (await reachable());
+    if (attempt !== this.attempt) return;
+    if (refused) {
       this.on.state("refused");
     } else {
       this.on.state("lost");

@@ -11,6 +11,7 @@ from realtime.browser.protocol import (
     BargeIn,
     ClientMessage,
     Mute,
+    Ping,
     Playback,
     PlaybackDone,
     Ptt,
@@ -72,6 +73,8 @@ class Commands:
                 self._session.mind.agent.display.touch(message.id)
             case TimerCommand():
                 await self._timer(message)
+            case Ping():
+                self._post({"t": "pong"})
             case Speaker():
                 pass  # one speaker per room: there is nothing to choose
 

@@ -125,6 +125,12 @@ class TimerCommand(_Message):
     id: Annotated[str | None, Field(max_length=100)] = None
 
 
+class Ping(_Message):
+    """The caller wants to know whether the connection lives."""
+
+    t: Literal["ping"]
+
+
 ClientMessage = (
     Say
     | Speaker
@@ -139,6 +145,7 @@ ClientMessage = (
     | SlotRefusal
     | SlotTouch
     | TimerCommand
+    | Ping
 )
 
 _ADAPTER: TypeAdapter[ClientMessage] = TypeAdapter(Annotated[ClientMessage, Field(discriminator="t")])

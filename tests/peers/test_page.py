@@ -366,6 +366,33 @@ async def test_a_lost_connection_is_taken_up_again_with_the_conversation(browser
         await page.wait_for_selector("[data-glove-role=agent] p:has-text('Again.')")
 
 
+async def test_a_connection_of_which_only_the_page_still_knows_is_given_up(browser: Chromium) -> None:
+    async with place("Hello.") as here, browser.page() as page:
+        await ready(page, here.server.address(here.token))
+        # As after a sleep: what is sent goes nowhere, and nothing says so.
+        await page.evaluate("WebSocket.prototype.send = () => undefined")
+        await page.evaluate(
+            "window.modes = []; const note = () => modes.push(document.body.dataset.mode);"
+            "new MutationObserver(note).observe(document.body, { attributes: true });"
+            "window.dispatchEvent(new Event('online'))"
+        )
+        async with asyncio.timeout(15):
+            while not await page.evaluate("modes.includes('connecting') && document.body.dataset.mode === 'idle'"):
+                await asyncio.sleep(0.1)
+
+
+async def test_a_hand_that_is_impatient_takes_over_once(browser: Chromium) -> None:
+    async with place("Hello.") as here, browser.page() as page:
+        await ready(page, here.server.address(here.token))
+        async with here.call():
+            await page.wait_for_selector("#take-over:not([hidden])")
+            await page.evaluate("for (let i = 0; i < 5; i++) document.getElementById('take-over').click()")
+            await page.wait_for_selector("body[data-mode=idle]")
+            await asyncio.sleep(0.5)
+            await type_line(page, "hello")
+            await page.wait_for_selector("[data-glove-role=agent]")
+
+
 async def test_a_foreign_page_cannot_reach_the_room_with_the_users_cookie(browser: Chromium) -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")

@@ -363,6 +363,13 @@ async def test_an_answer_resolves_a_waiting_question() -> None:
         assert await asking is True
 
 
+async def test_a_caller_who_doubts_the_connection_is_answered() -> None:
+    async with House(["Hello."]) as house:
+        caller = await house.call()
+        caller.say({"t": "ping"})
+        await until(lambda: caller.of("pong"))
+
+
 async def test_timers_are_shown_and_can_be_dropped_and_silenced() -> None:
     async with House(["Hello."]) as house:
         caller = await house.call()
