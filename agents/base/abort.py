@@ -98,6 +98,7 @@ class AbortToken:
         try:
             await asyncio.wait({task, late}, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
+            let_go(task, "work that was cancelled")
             task.cancel()
             await asyncio.wait({task})
             raise
@@ -105,9 +106,8 @@ class AbortToken:
             remove()
             for timer in timers:
                 timer.cancel()
-            if not task.done():
-                let_go(task, "work that was aborted")
         if not task.done():
+            let_go(task, "work that was aborted")
             self.check()
         try:
             return task.result()
@@ -123,7 +123,7 @@ def let_go(work: asyncio.Future[Any], what: str) -> None:
     def done(finished: asyncio.Future[Any]) -> None:
         _let_go.discard(finished)
         fault = None if finished.cancelled() else finished.exception()
-        if fault is not None and not isinstance(fault, Aborted):
+        if fault is not None and not isinstance(fault, Aborted | asyncio.CancelledError):
             log.warning(f"{what} failed after it was given up", error=repr(fault))
 
     work.add_done_callback(done)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 
 import pytest
 
@@ -135,4 +136,16 @@ async def test_work_that_does_not_notice_an_abort_holds_nobody_up_for_long() -> 
     assert now() == pytest.approx(1 + SETTLE_S)
     await asyncio.sleep(100)
     assert ended == [pytest.approx(61)]
+    assert left_behind() == []
+
+
+async def test_giving_up_at_a_time_limit_leaves_nothing_to_complain_about() -> None:
+    told: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context["message"]))
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(1):
+            await AbortToken().race(asyncio.gather(asyncio.sleep(100)))
+    await asyncio.sleep(1)
+    gc.collect()
+    assert told == []
     assert left_behind() == []
