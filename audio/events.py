@@ -60,6 +60,15 @@ class UserTurn(VoiceEvent):
 
 
 @dataclass(frozen=True)
+class UserTurnCorrected(VoiceEvent):
+    """The recogniser has changed its mind about the last turn: ``was`` became ``text``."""
+
+    type: ClassVar[str] = "user_turn_corrected"
+    text: str
+    was: str
+
+
+@dataclass(frozen=True)
 class UserAnswer(UserTurn):
     """Words of the user that answer a question of the display stack; the turn that asked it goes on."""
 

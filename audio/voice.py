@@ -26,6 +26,7 @@ from audio.events import (
     UserSpeechStarted,
     UserSpeechStopped,
     UserTurn,
+    UserTurnCorrected,
     VoiceEvent,
     VoiceFault,
 )
@@ -33,6 +34,7 @@ from audio.io.base import AudioIO
 from audio.listening import Listening
 from audio.pcm import Pcm
 from audio.phrases import phrase
+from audio.recent import RecentTalk
 from audio.stt.base import SegmentStt, Stt
 from audio.tts.base import TtsFactory
 from audio.turns.contract import Committed
@@ -98,6 +100,7 @@ class GloveVoice:
         self._listening: Listening | None = None
         self._asking: Asking | None = None
         self._moments = Moments(self)
+        self._recent = RecentTalk(self.events)
         self._carried, self._carried_at = "", 0.0
         self._language = self.settings.reply_language
         self._active_at = 0.0
@@ -155,13 +158,17 @@ class GloveVoice:
             raise RuntimeError("already started")
         settings = self.settings
         pad_s = settings.turns.pad_ms / 1000
-        self._transcriber = make_transcriber(self._stt, self._partials, language=settings.language, pad_s=pad_s)
+        hears_all = settings.turns.hears_all and self._vad is not None
+        self._transcriber = make_transcriber(
+            self._stt, self._partials, language=settings.language, pad_s=pad_s, hears_all=hears_all
+        )
         self._engine = TurnEngine(self, self._vad, self._transcriber, detector=self._detector, settings=settings.turns)
         self._answering = Answering(self._agent, self._io, self._tts, self, settings.cue_s, settings.give_up_s)
         self._listening = Listening(self, self._io, self._engine, settings, self._attending)
         self._active_at = clock.now()
         self._answering.follow_player()
         engine = self._engine
+        engine.context = self._recent.turns
         engine.barge_in.own_words = self._answering.saying
         self._io.pause_owner = lambda: engine.barge_in.paused
         try:
@@ -364,6 +371,13 @@ class GloveVoice:
         """Somebody speaks, although it became no turn."""
         self._active_at = clock.now()
         self._agent.notify_user_activity()
+
+    def corrected(self, sent: str, actual: str) -> None:
+        """The recogniser has changed its mind about a turn, which is answered anew while no answer was heard."""
+        self.emit(UserTurnCorrected(self._io.time_s, actual, sent))
+        if self._answering is not None and self._answering.unheard:
+            self.interrupt()
+            self._answering.answer(Committed(actual, self._language, self._io.time_s, "correction"))
 
     def discarded(self, reason: str) -> None:
         """Something was heard that is no turn."""

@@ -6,7 +6,7 @@ recognition takes what it declares:
 * with each natural pause in turn (at least 100 ms in which the speaker is 18 dB below the loud parts, 0.5 s from the
   start and 0.4 s from the end of the speech) made 700 ms long by the recording's own quiet; a turn that is committed
   before the speech is over is a cut-off;
-* as it is, followed by quiet: from the last loud 10 ms (25 dB below the loud parts) to the commit.
+* as it is, followed by quiet: from the end of the speech (18 dB below the loud parts) to the commit.
 
 Pauses that the transcript shows to be the end of a sentence are left out: there, a turn may end.
 """
@@ -37,6 +37,7 @@ from audio.vad.silero import SileroVad
 PAUSE_S = 0.7
 QUIET_AFTER_S = 4.0
 LEAST_PAUSE_S = 0.1
+QUIET_DB = 18
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ def clips(folder: Path) -> list[Clip]:
 def pauses(clip: Clip) -> Iterator[tuple[float, float]]:
     """Beginnings and lengths of the natural pauses, in seconds."""
     levels = _levels(clip.pcm)
-    quiet = levels < np.percentile(levels, 90) - 18
+    quiet = levels < np.percentile(levels, 90) - QUIET_DB
     edges = np.flatnonzero(np.diff(np.concatenate(([0], quiet.view(np.int8), [0]))))
     for start, stop in zip(edges[::2] / 100, edges[1::2] / 100, strict=True):
         inside = start > clip.begins_s + 0.5 and stop < clip.ends_s - 0.4
@@ -178,5 +179,5 @@ def _levels(pcm: Pcm) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
 
 def _speech(pcm: Pcm) -> tuple[float, float]:
     levels = _levels(pcm)
-    loud = np.flatnonzero(levels > np.percentile(levels, 90) - 25)
+    loud = np.flatnonzero(levels > np.percentile(levels, 90) - QUIET_DB)
     return float(loud[0]) / 100, float(loud[-1] + 1) / 100

@@ -25,7 +25,7 @@ class CombinedTimes:
         doubtful_ms: least hold where the text has finished and the voice has not.
     """
 
-    sure: float = 0.965
+    sure: float = 0.95
     doubtful: float = 0.2
     sure_ms: int = 130
     doubtful_ms: int = 900

@@ -52,6 +52,8 @@ class TurnSettings:
         preemptive: whether the session is told of turns that are likely, before they are committed.
         far_field_ratio: part of the loudness of the turns before below which a voice belongs to another table; 0 takes
             everybody's.
+        hears_all: whether a streaming recogniser hears all sound and not only confirmed speech, so that what the voice
+            detector misses is not lost.
         barge_in: limits of interruption.
     """
 
@@ -63,6 +65,7 @@ class TurnSettings:
     noise_s: float = 15.0
     pad_ms: int = 500
     far_field_ratio: float = 0.25
+    hears_all: bool = True
     preemptive: bool = False
     barge_in: BargeInTimes = field(default_factory=BargeInTimes)
 
@@ -129,6 +132,10 @@ class TurnHost(Protocol):
 
     def turn(self, committed: Committed) -> None:
         """A turn is committed."""
+        ...
+
+    def corrected(self, sent: str, actual: str) -> None:
+        """The recogniser has changed its mind about a turn committed as ``sent``."""
         ...
 
     def discarded(self, reason: str) -> None:

@@ -18,18 +18,26 @@ from agents.base.scope import Scope
 from audio.gate import SpeechGate
 from audio.pcm import CAPTURE_RATE_HZ, Pcm, ms_to_samples
 from audio.stt.base import Transcript
-from audio.turns.barge_in import BargeIn
+from audio.turns.barge_in import BargeIn, Floor
 from audio.turns.contract import TRANSITIONS, Committed, Phase, TurnHost, TurnSettings
+from audio.turns.following import Following
 from audio.turns.foresight import Foresight
-from audio.turns.hold import TurnDetector, Utterance
+from audio.turns.glimpse import Glimpse
+from audio.turns.hold import Hold, TurnDetector, Utterance
 from audio.turns.rules import RuleDetector
+from audio.turns.speaker import Speaker
+from audio.turns.streaming import StreamingTranscriber
 from audio.turns.tail import Tail
 from audio.turns.transcriber import Transcriber
 from audio.turns.words import has_words
 from audio.vad.base import SpeechEnd, SpeechProb, SpeechRealStart, SpeechStart, VadAdapter, VadEvent, VadMisfire
 from audio.vad.feed import VadFeed
+from audio.wake.phrases import is_stop
 
 log = structlog.get_logger(__name__)
+
+JUST_S = 0.1
+"""What came just before a press of the talk key is known already if sound was processed within this time."""
 
 JUDGED_S = 8.0
 """So much of the end of an utterance is shown to the detector."""
@@ -54,6 +62,7 @@ class TurnEngine:
         takes_floor: which texts may become a turn; None: all. While it is set, speech does not pause the agent, and a
             text that it accepts cuts the agent at once.
         trim: takes off a transcript what is not meant for the agent (a wake phrase).
+        context: what was said before, for the detector: (``user`` or ``assistant``, text), oldest first.
         expects: whether a text in a language is an answer that is waited for; it is a turn even if it is only a nod.
     """
 
@@ -75,24 +84,35 @@ class TurnEngine:
         self.takes_floor: Callable[[str], bool] | None = None
         self.trim: Callable[[str], str] = str.strip
         self.expects: Callable[[str, str], bool] = lambda text, language: False
-        self._feed = VadFeed(vad, self._on_stalled) if vad else None
+        self._feed = VadFeed(vad, self._on_stalled, self._on_misfire) if vad else None
         self._gate = SpeechGate(preroll_ms=self.settings.preroll_ms) if vad else None
         self._scope = Scope("turns")
         preemptive = self.settings.preemptive
         self._foresight = Foresight(host, transcriber, self._foreseen, self._scope, enabled=preemptive)
+        self._glimpse = Glimpse(transcriber, self._scope, self._glimpsed)
+        self._misfired = False
         self._tail = Tail(JUDGED_S)
+        self._speaker = Speaker(self.settings.far_field_ratio)
+        self.barge_in.is_far = lambda: self._speaker.is_far(self._sample)
+        self.context: Callable[[], tuple[tuple[str, str], ...]] = tuple
         self._sequence = 0
         self._established = 0.0
         self._hold: asyncio.TimerHandle | None = None
         self._probe: asyncio.TimerHandle | None = None
         self._worded = False
         self._sample = 0
+        self._heard_at = float("-inf")
         self._last_voice = 0
         self._over_agent = False
         self._awaited = False
         self._by_key = False
         transcriber.on_partial = self._partial
         transcriber.on_unasked = self._unasked
+        self._following: Following | None = None
+        if isinstance(transcriber, StreamingTranscriber):
+            transcriber.on_correction = self._corrected
+            if vad is not None and transcriber.hears_all:
+                self._following = Following(self, transcriber)
 
     @property
     def settled(self) -> bool:
@@ -111,6 +131,8 @@ class TurnEngine:
         self._sample = sample
         if self._by_key and self.phase is Phase.HOLDING:
             return
+        self._transcriber.hear(frame)
+        self._heard_at = asyncio.get_running_loop().time()
         if self._feed is None or self.phase is Phase.HELD:
             self._append(frame)
             if self.phase is Phase.HELD:
@@ -122,6 +144,8 @@ class TurnEngine:
         assert self._gate is not None
         for chunk in self._gate.feed(frame):
             self._append(chunk)
+        if self.phase is not Phase.QUIET or (self._following is not None and not self.host.agent_busy()):
+            self._speaker.heard(frame)
         self._limit()
 
     def hold(self, frames: Iterable[Pcm]) -> None:
@@ -135,7 +159,10 @@ class TurnEngine:
             self._cancel_hold()
         else:
             self.forget()
+            fresh = asyncio.get_running_loop().time() - self._heard_at > JUST_S
             for frame in frames:
+                if fresh:
+                    self._transcriber.hear(frame)
                 self._append(frame)
         self._move(Phase.HELD)
         self._by_key = True
@@ -168,6 +195,8 @@ class TurnEngine:
     async def close(self) -> None:
         """Stop; idempotent. The transcriber and the detector belong to the owner."""
         self.forget()
+        if self._following is not None:
+            await self._following.close()
         await self._scope.close()
 
     def _append(self, chunk: Pcm) -> None:
@@ -190,18 +219,50 @@ class TurnEngine:
                 pass
 
     def _on_probability(self, event: SpeechProb) -> None:
+        if self._following is not None:
+            self._following.probability(event.probability, event.sample)
         if event.probability >= self.settings.voiced_probability:
             if self.phase in (Phase.TENTATIVE, Phase.SPEAKING, Phase.TRAILING):
                 self._last_voice = event.sample
+            if self.phase is Phase.TENTATIVE:
+                self._glimpse.drop()
             if self.phase is Phase.TRAILING:
                 self._move(Phase.SPEAKING)
                 self._foresight.gone()
+                self._glimpse.drop()
+                self.barge_in.confirmed()
             if self.phase is Phase.SPEAKING:
                 self._transcriber.voiced()
-        elif self.phase is Phase.SPEAKING and self._silent_ms() >= self.settings.speculate_ms:
+        elif self._silent_ms() >= self.settings.speculate_ms:
+            self._trail_off()
+
+    def _trail_off(self) -> None:
+        """A silence has begun that may be the end, or a gap."""
+        if self.phase is Phase.SPEAKING:
             self._move(Phase.TRAILING)
             self._transcriber.speculate()
             self._foresight.trailing()
+            self.barge_in.quiet()
+            if self.barge_in.floor is not Floor.FREE:
+                self._glimpse.begin()
+        elif self.phase is Phase.TENTATIVE and self._gate is not None and self._may_stop():
+            self._glimpse.begin(self._gate.held)
+
+    def _may_stop(self) -> bool:
+        """Whether a word that is too short to count as speech could be a "stop"."""
+        return self.barge_in.paused or (self.takes_floor is not None and self.host.agent_busy())
+
+    def _glimpsed(self, transcript: Transcript) -> None:
+        """What was said before the silence that is going on."""
+        tentative = self.phase is Phase.TENTATIVE
+        stop = is_stop(self.trim(transcript.text))
+        if stop or (transcript.text and not tentative):
+            self._partial(transcript.text, transcript.language, complete=True)
+        if tentative and stop:
+            self._establish()
+            self._hold_from(self._last_voice)
+        elif tentative and self._misfired:
+            self._on_misfire()
 
     async def _foreseen(self, transcript: Transcript) -> Committed | None:
         """The turn that would be committed if the user said no more; None if it would be none, or is disputed."""
@@ -212,6 +273,7 @@ class TurnEngine:
         return Committed(text, language, self._last_voice / CAPTURE_RATE_HZ, hold.reason, hold.ms)
 
     def _on_start(self) -> None:
+        self._speaker.began(self._sample)
         if self.phase is Phase.HOLDING:
             self._cancel_hold()
             self._move(Phase.RESUMING)
@@ -219,7 +281,7 @@ class TurnEngine:
             self._move(Phase.TENTATIVE)
         if self._gate is not None:
             self._gate.hold()
-        self._over_agent = False
+        self._over_agent = self._misfired = False
         self._speech_over_agent()
         if self.vad is not None and not self.vad.supports_real_start:
             # A detector that cannot confirm is asked again after the time that a confirming one would take.
@@ -249,8 +311,12 @@ class TurnEngine:
         """Tentative speech counts as speech: the recogniser hears it, with what came just before it."""
         if self.phase not in (Phase.TENTATIVE, Phase.RESUMING):
             return
+        if self._following is not None:
+            self._following.speech(self._sample)
+        self._speaker.confirmed(answered=self.phase is Phase.TENTATIVE and self.host.agent_busy())
         self._move(Phase.SPEAKING)
         self._foresight.gone()
+        self._glimpse.drop()
         if self._gate is not None:
             for chunk in self._gate.open():
                 self._append(chunk)
@@ -262,6 +328,9 @@ class TurnEngine:
             self._move(Phase.HOLDING)
             self._decide_after(established=self._established)
         elif self.phase is Phase.TENTATIVE:
+            self._misfired = self._glimpse.running
+            if self._misfired:
+                return
             self._move(Phase.QUIET)
             if self._gate is not None:
                 self._gate.cancel()
@@ -282,17 +351,18 @@ class TurnEngine:
     def _hold_from(self, last_voice: int) -> None:
         self._last_voice = last_voice
         self._move(Phase.HOLDING)
+        self._speaker.ended(last_voice)
         self.host.user_stopped(last_voice / CAPTURE_RATE_HZ)
         self._decide_after()
 
-    def _decide_after(self, *, established: float | None = None, now: bool = False) -> None:
+    def _decide_after(self, *, established: float | None = None, now: bool = False, reason: str = "") -> None:
         """Have the utterance recognised and judged. ``established``: loop time from which the hold counts."""
         self._sequence += 1
         self._awaited = True
         self._established = established if established is not None else asyncio.get_running_loop().time()
-        self._scope.spawn(self._decide(self._sequence, now), "decide")
+        self._scope.spawn(self._decide(self._sequence, now, reason), "decide")
 
-    async def _decide(self, sequence: int, now: bool) -> None:
+    async def _decide(self, sequence: int, now: bool, because: str) -> None:
         try:
             transcript = await self._transcriber.final()
         except GloveVoiceError as fault:
@@ -302,6 +372,12 @@ class TurnEngine:
         if sequence != self._sequence:
             return
         whole, transcript = transcript, replace(transcript, text=self.trim(transcript.text))
+        if (because or not now) and await self._is_far(transcript):
+            if sequence == self._sequence:
+                self._turn_away()
+            return
+        if sequence != self._sequence:
+            return
         unwanted = self._unwanted(whole, transcript)
         if unwanted:
             self._discard(unwanted)
@@ -310,7 +386,9 @@ class TurnEngine:
         if sequence != self._sequence:
             return
         loop = asyncio.get_running_loop()
-        ms, reason = (0, "push_to_talk" if self._by_key else "command") if now else (hold.ms, hold.reason)
+        ms, reason = self._speaker.hold_ms(hold.ms, self._sample), hold.reason
+        if now:
+            ms, reason = 0, because or ("push_to_talk" if self._by_key else "command")
         due = self._established + ms / 1000
         late_ms = round(1000 * max(0.0, loop.time() - due), 1)
         end_s = (self._last_voice or self._sample) / CAPTURE_RATE_HZ
@@ -322,7 +400,22 @@ class TurnEngine:
     def _utterance(self, transcript: Transcript) -> Utterance:
         spare_ms = max(0.0, self._silent_ms() - SILENCE_JUDGED_MS)
         sound = self._tail.until(ms_to_samples(spare_ms, CAPTURE_RATE_HZ))
-        return Utterance(transcript.text, transcript.language, sound)
+        return Utterance(transcript.text, transcript.language, sound, self.context())
+
+    async def _is_far(self, transcript: Transcript) -> bool:
+        """Whether somebody speaks at another table: quietly, unasked, and nothing that this appliance understands."""
+        text, language = transcript.text, transcript.language
+        has_floor = self._over_agent and not self.barge_in.paused
+        if has_floor or not has_words(text) or not self._speaker.is_far(self._sample):
+            return False
+        if is_stop(text) or self.expects(text, language) or self.takes_floor is not None:
+            return False
+        return (await self._detector.judge(self._utterance(transcript))).reason != "command"
+
+    def _turn_away(self) -> None:
+        self._speaker.turned_away(self._sample)
+        self.barge_in.misfire()
+        self._discard("far_field")
 
     def _unwanted(self, whole: Transcript, trimmed: Transcript) -> str:
         """Why the utterance is no turn; empty if it is one."""
@@ -343,6 +436,8 @@ class TurnEngine:
     def _commit(self, sequence: int, committed: Committed) -> None:
         if sequence == self._sequence:
             self._foresight.over(committed=True)
+            self._speaker.took_turn(self._sample)
+            self._transcriber.take(committed.text)
             self._clear()
             self.host.turn(committed)
 
@@ -352,6 +447,7 @@ class TurnEngine:
         self.host.unintelligible(fault)
 
     def _discard(self, reason: str) -> None:
+        log.info("an utterance is no turn", reason=reason, seconds=round(self._transcriber.seconds, 2))
         self._clear()
         self.host.discarded(reason)
 
@@ -360,10 +456,15 @@ class TurnEngine:
         self._awaited = False
         self._hold = None
         self._foresight.over()
+        self._glimpse.drop()
+        self._misfired = False
         self._over_agent = self._by_key = self._worded = False
         self._last_voice = 0
         self._transcriber.clear()
         self._tail.clear()
+        self._speaker.over()
+        if self._following is not None:
+            self._following.clear()
         if self._probe is not None:
             self._probe.cancel()
             self._probe = None
@@ -380,13 +481,20 @@ class TurnEngine:
             self._hold.cancel()
             self._hold = None
 
-    def _partial(self, text: str, language: str) -> None:
+    def _partial(self, text: str, language: str, *, complete: bool = False) -> None:
+        if self._following is not None:
+            grown = self._following.partial(text, self._sample)
+            if grown and self.phase is Phase.HOLDING and not self._by_key:
+                self._cancel_hold()
+                self._decide_after(established=self._established)
+            if self.phase is Phase.QUIET and not (self.host.agent_busy() or not self._following.fresh(self._sample)):
+                self.host.user_partial(self.trim(text))
         if self.phase is Phase.QUIET and self.vad is not None:
             return
         self._worded = self._worded or has_words(text)
         trimmed = self.trim(text)
         if self.takes_floor is None:
-            self.barge_in.words(text, language)
+            self.barge_in.words(text, language, complete=complete)
         elif self.takes_floor(trimmed) and self.host.agent_busy():
             self.host.cut_agent()
         if trimmed:
@@ -394,9 +502,47 @@ class TurnEngine:
 
     def _unasked(self, text: str) -> None:
         """The recogniser understood something where the voice detector heard nobody."""
+        if self._following is not None:
+            self._following.ended(self._sample)
+            return
+        self._transcriber.clear()
         if has_words(text):
             self.host.present()
             self.host.discarded("phantom")
+
+    def _corrected(self, sent: str, actual: str) -> None:
+        self.host.corrected(self.trim(sent), self.trim(actual))
+
+    def agent_has_floor(self) -> bool:
+        """Whether the agent is speaking, pausing, or about to speak."""
+        return self.host.agent_busy() or self.barge_in.paused
+
+    async def judge_live(self) -> Hold:
+        """The hold for what a streaming recogniser understands at present."""
+        return await self._detector.judge(self._utterance(await self._transcriber.final()))
+
+    def take_live(self, reason: str) -> None:
+        """Let what a streaming recogniser understands be a turn, if it is one."""
+        if self._awaited or self.phase not in (Phase.QUIET, Phase.SPEAKING, Phase.TRAILING):
+            return
+        if self.phase is not Phase.QUIET:
+            self._move(Phase.HOLDING)
+            self.host.user_stopped(self._last_voice / CAPTURE_RATE_HZ)
+        self._decide_after(now=True, reason=reason)
+
+    def drop_live(self, reason: str) -> None:
+        """What a streaming recogniser understands is no turn."""
+        if self.phase is Phase.QUIET and not self._awaited:
+            self.host.present()
+            self._discard(reason)
+
+    def detector_deaf(self) -> None:
+        """The voice detector hears nobody although words are understood: start it anew."""
+        log.warning("the voice detector is deaf")
+        if self._feed is not None:
+            self._feed.reset()
+        self._on_misfire()
+        self.host.detector_stalled()
 
     async def _ask_for_words(self, sequence: int) -> None:
         """Whether the voice that goes on and on says anything; if not, it is noise."""

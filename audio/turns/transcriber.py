@@ -19,7 +19,7 @@ from agents.base import clock
 from agents.base.errors import GloveVoiceError
 from agents.base.scope import Scope
 from audio.pcm import CAPTURE_RATE_HZ, Pcm, silence
-from audio.stt.base import SegmentStt, StreamingStt, Stt, SttClosed, SttFault, SttFinal, SttPartial, Transcript
+from audio.stt.base import SegmentStt, StreamingStt, Stt, Transcript
 from audio.stt.pieces import join_texts, quietest
 
 log = structlog.get_logger(__name__)
@@ -50,6 +50,9 @@ class Transcriber(ABC):
     def append(self, pcm: Pcm) -> None:
         """More audio of the utterance, 16 kHz."""
 
+    def hear(self, pcm: Pcm) -> None:
+        """Sound of the room, 16 kHz, part of an utterance or not. For recognisers that hear everything."""
+
     @abstractmethod
     def voiced(self) -> None:
         """The audio just appended holds speech: an earlier speculation no longer covers the utterance."""
@@ -61,6 +64,9 @@ class Transcriber(ABC):
     @abstractmethod
     async def final(self) -> Transcript:
         """The text of everything appended. Raises ``GloveVoiceError`` when the recogniser fails or is too slow."""
+
+    def take(self, text: str) -> None:
+        """What was understood, or ``text`` out of it, is committed as a turn; ``clear`` follows."""
 
     @abstractmethod
     def clear(self) -> None:
@@ -244,129 +250,15 @@ def _has_result(task: asyncio.Task[Transcript]) -> bool:
     return task.done() and not task.cancelled() and task.exception() is None
 
 
-class StreamingTranscriber(Transcriber):
-    """Follows a streaming recogniser: partials as they come, the final after a flush, the last partial if none comes.
-
-    Args:
-        stt: the recogniser; its own reconnection is its business.
-        timeout_s: longest wait for a final after a flush; then, or when the stream fails, the last partial counts.
-    """
-
-    def __init__(self, stt: StreamingStt, *, timeout_s: float = 3.0) -> None:
-        self._stt = stt
-        self._timeout_s = timeout_s
-        self._total = 0
-        self._texts: list[str] = []
-        self._language = "en"
-        self._flushed_version = -1
-        self._version = 0
-        self._arrived = asyncio.Event()  # a final, or a fault
-        self._fault: GloveVoiceError | None = None
-        self._off = [
-            stt.events.on(SttPartial, self._partial),
-            stt.events.on(SttFinal, self._final),
-            stt.events.on(SttFault, lambda event: self._failed(event.error)),
-            stt.events.on(SttClosed, lambda _: self._failed(None)),
-        ]
-
-    @property
-    def seconds(self) -> float:
-        """See ``Transcriber``."""
-        return self._total / CAPTURE_RATE_HZ
-
-    async def open(self) -> None:
-        """See ``Transcriber``."""
-        await self._stt.connect()
-
-    def append(self, pcm: Pcm) -> None:
-        """See ``Transcriber``."""
-        self._total += pcm.size
-        self._stt.send_audio(pcm)
-
-    def voiced(self) -> None:
-        """See ``Transcriber``."""
-        self._version += 1
-
-    def speculate(self) -> None:
-        """Nothing to do: the stream is recognised as it flows; a flush is left to ``final``, since it splits speech."""
-
-    async def final(self) -> Transcript:
-        """See ``Transcriber``."""
-        if self._flushed_version != self._version:
-            if not self._stt.is_connected:
-                self._failed(None)
-            if self._fault is None:
-                self._flushed_version = self._version
-                self._arrived.clear()
-                self._stt.flush_utterance()
-        try:
-            async with asyncio.timeout(self._timeout_s):
-                await self._arrived.wait()
-        except TimeoutError as fault:
-            self._fault = GloveVoiceError("ERR_STT_TIMEOUT", "The speech recogniser did not answer.", cause=fault)
-        if self._fault is not None:
-            self._take_partial(self._fault)
-        return Transcript(join_texts(self._texts, self._language), self._language)
-
-    def clear(self) -> None:
-        """See ``Transcriber``."""
-        self._total = 0
-        self._texts = []
-        self._version += 1
-        self._fault = None
-
-    async def close(self) -> None:
-        """See ``Transcriber``."""
-        for off in self._off:
-            off()
-        await self._stt.disconnect()
-
-    def _take_partial(self, fault: GloveVoiceError) -> None:
-        """Let what was understood so far stand for the final that will not come. Raises ``fault`` if it is nothing."""
-        if not self._stt.current_partial and not self._texts:
-            raise fault
-        if self._stt.current_partial:
-            self._texts.append(self._stt.current_partial)
-        self._flushed_version, self._fault = self._version, None
-        self._arrived.set()
-
-    def _partial(self, event: SttPartial) -> None:
-        self._recovered()
-        if self.on_partial is not None and event.text:
-            self.on_partial(join_texts([*self._texts, event.text], self._language), self._language)
-
-    def _final(self, event: SttFinal) -> None:
-        self._recovered()
-        text = event.text.strip() or self._stt.current_partial
-        if self._total == 0:
-            if text and self.on_unasked is not None:
-                self.on_unasked(text)
-            return
-        if text:
-            self._texts.append(text)
-        self._language = event.language
-        self._arrived.set()
-
-    def _failed(self, error: Exception | None) -> None:
-        """What was fed is lost; ``error`` None if the stream just ended."""
-        if isinstance(error, GloveVoiceError):
-            self._fault = error
-        elif error is not None or self._fault is None:
-            why = f": {error}" if error else "."
-            self._fault = GloveVoiceError("ERR_STT_CONNECTION", f"The speech recogniser is lost{why}", cause=error)
-        self._arrived.set()
-
-    def _recovered(self) -> None:
-        """The recogniser shows that it goes on; nothing that failed before counts."""
-        if self._fault is not None:
-            self._fault = None
-            self._arrived.clear()
-
-
 def make_transcriber(
-    stt: Stt, partials: SegmentStt | None, *, language: str | None = None, pad_s: float = 0.0
+    stt: Stt, partials: SegmentStt | None, *, language: str | None = None, pad_s: float = 0.0, hears_all: bool = False
 ) -> Transcriber:
-    """The transcriber that suits the kind of ``stt``; the other arguments are for segment recognisers."""
+    """The transcriber that suits the kind of ``stt``.
+
+    ``hears_all`` is for streaming recognisers, the other arguments are for segment recognisers.
+    """
+    from audio.turns.streaming import StreamingTranscriber
+
     if isinstance(stt, StreamingStt):
-        return StreamingTranscriber(stt)
+        return StreamingTranscriber(stt, hears_all=hears_all)
     return SegmentTranscriber(stt, partials, language=language, pad_s=pad_s)

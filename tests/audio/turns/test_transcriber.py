@@ -14,7 +14,8 @@ from agents.base.errors import GloveVoiceError
 from audio.pcm import CAPTURE_RATE_HZ, Pcm
 from audio.stt.base import SegmentStt, Transcript
 from audio.stt.scripted import ScriptedStreamingStt
-from audio.turns.transcriber import SegmentTranscriber, StreamingTranscriber
+from audio.turns.streaming import StreamingTranscriber
+from audio.turns.transcriber import SegmentTranscriber
 
 
 class Hearing(SegmentStt):
@@ -160,6 +161,6 @@ async def test_after_a_fault_that_it_got_over_its_final_is_waited_for() -> None:
     stt = ScriptedStreamingStt(["Turn on the light."])
     transcriber = await streaming(stt)
     stt.fail(BROKEN)
-    stt.partial("Turn on")
+    stt.partial("")
     assert (await transcriber.final()).text == "Turn on the light."
     await transcriber.close()
