@@ -4,70 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import httpx
 import pytest
-from pydantic import BaseModel
 from starlette.applications import Starlette
 
 from agents.base import clock
-from agents.base.errors import ConfigError, GloveError
-from agents.core.display import DisplayManager
+from agents.base.errors import GloveError
 from agents.core.glove import Glove
-from agents.core.tool import NoArgs, Tool, ToolContext
-from agents.models.scripted import Call, Fail, Hang, Reply, Say, ScriptedModel
-from agents.stores.memory import MemoryStore
-from agents.web import routes
-from agents.web.access import Access, new_token
-from agents.web.agent_routes import AgentSessions, agent_sessions
+from agents.core.tool import Tool, ToolContext
+from agents.models.scripted import Call, Fail, Hang, Say
+from agents.web.access import Access
 from agents.web.routes import web_routes
-from tests.agents.web.peer import ask, call, served
-
-TOKEN = new_token()
-CHAT = "/api/sessions/s-1/chat"
-EVENTS = "/api/sessions/s-1/events"
-
-
-class House:
-    """A server with one scripted agent per session."""
-
-    def __init__(self, *replies: Reply, tools: Sequence[Tool[Any]] = (), **options: Any) -> None:
-        self.gloves: dict[str, Glove] = {}
-        self.model = ScriptedModel(replies)
-        self._tools = tools
-        self.sessions: AgentSessions = agent_sessions(self._open, **options)
-        self.app = Starlette(routes=web_routes(Access(TOKEN).allows, agent=self.sessions))
-
-    def _open(self, session_id: str) -> Glove:
-        glove = Glove(model=self.model, store=MemoryStore(session_id), display=DisplayManager())
-        for tool in self._tools:
-            glove.fold(tool)
-        self.gloves[session_id] = glove.build()
-        return glove
-
-    def call(self, method: str, path: str, body: Any = None) -> Any:
-        return call(self.app, method, path, body, token=TOKEN)
-
-    async def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        return await ask(self.app, method, path, body, token=TOKEN)
-
-
-def types(events: Sequence[dict[str, Any]]) -> list[str]:
-    return [event["type"] for event in events]
-
-
-class Place(BaseModel):
-    place: str
-
-
-def tool(name: str, run: Callable[[ToolContext], Any]) -> Tool[Any]:
-    async def call_it(_: NoArgs, context: ToolContext) -> Any:
-        return await run(context)
-
-    return Tool(name, "Does something.", call_it, NoArgs)
+from tests.agents.web.house import CHAT, EVENTS, TOKEN, House, Place, tool, types
+from tests.agents.web.peer import ask, served
 
 
 async def test_a_turn_is_told_from_the_users_words_to_done() -> None:
@@ -357,29 +308,6 @@ async def test_hostile_session_ids_open_nothing() -> None:
     assert not house.gloves
 
 
-async def test_without_the_token_there_is_nothing() -> None:
-    house = House()
-    for method, path, body in [
-        ("POST", "/api/sessions", {}), ("POST", CHAT, {"message": "hi"}), ("GET", EVENTS, None),
-        ("POST", "/api/sessions/s-1/abort", {}), ("GET", "/api/sessions/s-1/messages", None),
-        ("POST", "/api/sessions/s-1/slots/slot_1/resolve", {}),
-    ]:  # fmt: skip
-        status, answer = await ask(house.app, method, path, body)
-        assert (status, answer["code"]) == (401, "ERR_UNAUTHORISED")
-    assert not house.gloves
-
-
-async def test_whose_session_it_is_can_be_asked() -> None:
-    def mine(connection: Any) -> bool:
-        return connection.path_params.get("session_id", "").startswith(f"{connection.headers['user']}-")
-
-    app = Starlette(routes=web_routes(mine, agent=lambda _: Glove(model=ScriptedModel()).build()))
-    assert (await ask(app, "GET", "/api/sessions/ann-1/messages", user="ann"))[0] == 200
-    assert (await ask(app, "GET", "/api/sessions/ann-1/messages", user="bob"))[0] == 401
-    status, answer = await ask(app, "GET", "/api/sessions/ann-1/messages")
-    assert (status, answer["code"]) == (500, "ERR_INTERNAL"), "authorisation that breaks refuses"
-
-
 async def test_a_session_that_cannot_be_opened_is_a_status_and_tells_nothing_of_the_machine() -> None:
     def broken(_: str) -> Glove:
         raise GloveError("ERR_STORE_UNWRITABLE", "chat.db cannot be written.", "Run: chown glove /srv/chat.db")
@@ -392,12 +320,6 @@ async def test_a_session_that_cannot_be_opened_is_a_status_and_tells_nothing_of_
     ]:
         status, answer = await ask(app, method, path, body, token=TOKEN)
         assert (status, answer) == (500, {"code": "ERR_STORE_UNWRITABLE", "error": "chat.db cannot be written."})
-
-
-async def test_a_session_is_made_up_for_one_who_has_none() -> None:
-    house = House()
-    status, made = await house.ask("POST", "/api/sessions", {})
-    assert status == 201 and re.fullmatch(r"glove_[0-9a-f-]{36}", made["sessionId"])
 
 
 async def test_too_many_followers_are_refused() -> None:
@@ -447,50 +369,3 @@ async def _next_event(lines: Any) -> dict[str, Any]:
         if line.startswith("data: "):
             return json.loads(line.removeprefix("data: "))
     raise AssertionError("the stream ended")
-
-
-async def test_the_server_of_the_docstring_answers() -> None:
-    source = (routes.__doc__ or "").partition("::\n")[2]
-    code = "\n".join(line.removeprefix("    ") for line in source.splitlines())
-    assert len([line for line in code.splitlines() if line.strip()]) <= 11
-    names: dict[str, Any] = {}
-    exec(code, names)
-    async with call(names["app"], "POST", CHAT, {"message": "hi"}, token=names["token"]) as made:
-        assert (await made.all())[-1]["message"]["text"] == "Hello."
-
-
-async def test_sessions_are_closed_when_the_server_ends() -> None:
-    def opened(session_id: str) -> Glove:
-        return Glove(model=ScriptedModel(["Hello."]), store=stores.setdefault(session_id, Kept(session_id))).build()
-
-    stores: dict[str, Kept] = {}
-    parts = web_routes(Access(TOKEN).allows, agent=opened)
-    app = Starlette(routes=parts, lifespan=parts.lifespan)
-    async with app.router.lifespan_context(app):
-        assert (await ask(app, "GET", "/api/sessions/s-1", token=TOKEN))[0] == 200
-        assert not stores["s-1"].closed
-    assert stores["s-1"].closed
-    assert (await ask(app, "GET", "/api/sessions/s-1", token=TOKEN))[0] == 503
-
-
-class Kept(MemoryStore):
-    closed = False
-
-    async def close(self) -> None:
-        self.closed = True
-
-
-async def test_the_clients_modules_are_served_to_everybody() -> None:
-    house = House()
-    async with call(house.app, "GET", "/glove-client/glove-client.js") as made:
-        assert (await made.piece() or b"").strip()
-        assert made.headers["content-type"].startswith("text/javascript")
-    for path in ("/glove-client/../routes.py", "/glove-client/missing.js", "/glove-client/%2e%2e/routes.py"):
-        async with call(house.app, "GET", path) as made:
-            await made.task
-            assert made.status == 404
-
-
-def test_an_agent_and_a_store_cannot_share_addresses() -> None:
-    with pytest.raises(ConfigError):
-        web_routes(Access(TOKEN).allows, agent=lambda _: Glove(model=ScriptedModel()), store=MemoryStore)
