@@ -21,7 +21,7 @@ MEMORY = 60
 FEWEST = 15
 """Windows before there is an estimate: within 15 s a delay of a millisecond looks like less than 100 ppm."""
 STEP_S = 0.008
-"""When the envelope jumps by more than that from where the line leads, samples were lost or inserted: the line begins anew."""
+"""When the envelope is further than that from where the line leads, samples were lost: the line begins anew."""
 LARGEST = 0.02
 """No crystal is two hundredths off: such a slope is a fault of the sound system and not to be followed."""
 

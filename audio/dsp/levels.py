@@ -7,7 +7,7 @@ from collections import deque
 
 import numpy as np
 
-from audio.pcm import Pcm
+from audio.pcm import FRAME_MS, Pcm
 
 SILENCE_DB = -96.0
 """The level of digital silence: the smallest step of 16 bits."""
@@ -74,14 +74,17 @@ class ErleMeter:
         self._before = 0.0
         self._after = 0.0
 
-    def add(self, before: float, after: float) -> None:
-        """The power of one frame before and after cancellation, which may hold the echo of sound."""
+    def add(self, before: float, after: float) -> bool:
+        """The power of one frame before and after cancellation, which may hold the echo of sound. Returns whether there
+        is a newer ``db`` now."""
         self._frames += 1
         self._before += before
         self._after += after
-        if self._frames == self._window:
-            self._close()
-            self._begin()
+        if self._frames < self._window:
+            return False
+        measured = self._close()
+        self._begin()
+        return measured
 
     def rest(self, before: float) -> None:
         """The power of one frame without echo: the room's noise, followed down quickly and up slowly."""
@@ -89,6 +92,11 @@ class ErleMeter:
             self._noise = before
         rate = self.NOISE_FALL if before < self._noise else self.NOISE_RISE
         self._noise += rate * (before - self._noise)
+
+    @property
+    def window_s(self) -> float:
+        """Seconds of sound between two estimates."""
+        return self._window * FRAME_MS / 1000
 
     @property
     def noise(self) -> float:
@@ -101,12 +109,13 @@ class ErleMeter:
         self.db = None
         self._begin()
 
-    def _close(self) -> None:
+    def _close(self) -> bool:
         noise = self.noise
         before, after = self._before / self._window, self._after / self._window
         if before < self.ECHO_OVER_NOISE * noise:
-            return
+            return False
         echo, rest = before - noise, max(after - noise, noise / 4, 1e-3)
         self._kept.append(float(10 * np.log10(max(echo / rest, 1e-3))))
         if len(self._kept) >= self.FEWEST:
             self.db = sorted(self._kept)[len(self._kept) * 3 // 4]
+        return self.db is not None

@@ -273,6 +273,7 @@ class FrontEnd:
             self.faults += 1
             log.exception("the echo path failed")
             clean = frame
+        self._player.gain = self.echo.gain
         self._finish(clean)
         if self._batch != REST_BATCH:
             self.delay_s.append(self._now() - at)

@@ -10,7 +10,9 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
-from audio.pcm import Pcm, silence
+import numpy as np
+
+from audio.pcm import Pcm, round_to_pcm, silence
 from audio.resample import StreamResampler
 
 
@@ -35,6 +37,7 @@ class Player:
             for sound that was cut.
         on_queued: called from ``enqueue`` when sound comes after there was none.
         tap: called from ``pull`` with every block that goes to the sink, sound and silence alike; it must be quick.
+        gain: how loud everything is played, 0…1; changes fade within one block. Written by one thread at a time.
         dropped: samples of stale generations that were refused, at the sink's rate.
         cut: queued samples that ``next_generation`` threw away.
     """
@@ -50,6 +53,8 @@ class Player:
         self._played = 0
         self._played_before = 0
         self._resampler: StreamResampler | None = None
+        self.gain = 1.0
+        self._faded_to = 1.0
         self.dropped = 0
         self.cut = 0
         self.on_started: Callable[[], None] | None = None
@@ -184,6 +189,7 @@ class Player:
             drained = self._sounding and filled < samples and self._queued == 0 and not self._paused
             if drained:
                 self._sounding = False
+        out = self._faded(out)
         if self.tap is not None:
             self.tap(out)
         if started and self.on_started is not None:
@@ -191,6 +197,12 @@ class Player:
         if drained and self.on_drained is not None:
             self.on_drained()
         return out
+
+    def _faded(self, out: Pcm) -> Pcm:
+        before, self._faded_to = self._faded_to, self.gain
+        if before == self._faded_to == 1.0:
+            return out
+        return round_to_pcm(out * np.linspace(before, self._faded_to, out.size))
 
     def _take(self, out: Pcm) -> int:
         """Move queued samples into ``out``; returns how many."""
