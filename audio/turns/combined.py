@@ -22,17 +22,20 @@ class CombinedTimes:
         doubtful: probability below which it has not.
         sure_ms: hold where text and voice have finished. It is shorter than it takes to notice speech that goes on, so
             that an answer comes 0.7 s after the last word; words that follow before the answer is heard continue it.
+        unmarked_ms: hold where the voice has finished and the text bears no mark either way.
         doubtful_ms: least hold where the text has finished and the voice has not.
     """
 
     sure: float = 0.95
     doubtful: float = 0.2
-    sure_ms: int = 130
+    sure_ms: int = 50
+    unmarked_ms: int = 600
     doubtful_ms: int = 900
 
 
 _DECIDED = ("empty", "command", "dictation")
-_UNFINISHED = ("unfinished", "unpunctuated")
+_UNFINISHED = "unfinished"
+_UNMARKED = "unpunctuated"
 
 
 class CombinedDetector:
@@ -56,10 +59,12 @@ class CombinedDetector:
         hold, probability = await asyncio.gather(self._text.judge(utterance), listen(self._ear, utterance))
         if probability is None or hold.reason.endswith(_DECIDED):
             return hold
-        times, ms = self._times, hold.ms
-        if not hold.reason.endswith(_UNFINISHED):
-            if probability >= times.sure:
-                ms = min(ms, times.sure_ms)
-            elif probability < times.doubtful:
-                ms = max(ms, times.doubtful_ms)
-        return Hold(ms, f"{hold.reason}/{probability:.2f}")
+        return Hold(self._corrected(hold, probability), f"{hold.reason}/{probability:.2f}")
+
+    def _corrected(self, hold: Hold, probability: float) -> int:
+        times = self._times
+        if hold.reason.endswith(_UNFINISHED):
+            return hold.ms
+        if probability >= times.sure:
+            return min(hold.ms, times.unmarked_ms if hold.reason.endswith(_UNMARKED) else times.sure_ms)
+        return max(hold.ms, times.doubtful_ms) if probability < times.doubtful else hold.ms

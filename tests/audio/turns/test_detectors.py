@@ -89,12 +89,13 @@ def test_a_remote_scorer_needs_an_address() -> None:
 @pytest.mark.parametrize(
     ("text", "probability", "ms"),
     [
-        ("The sky is blue.", 0.97, 130),  # both have finished
+        ("The sky is blue.", 0.97, 50),  # both have finished
         ("The sky is blue.", 0.5, 600),  # the voice does not say
         ("The sky is blue.", 0.1, 900),  # the voice has not
         ("Is it?", 0.1, 900),
         ("Tell me about the.", 0.99, 1200),  # the words have not, whatever the voice says
-        ("turn on the light", 0.99, 1200),
+        ("turn on the light", 0.99, 600),  # the words bear no mark
+        ("turn on the light", 0.5, 1200),
         ("4 1 5.", 0.99, 2000),
     ],
 )
@@ -118,7 +119,7 @@ async def test_an_utterance_without_sound_is_not_listened_to() -> None:
 async def test_text_scorer_and_voice_combine() -> None:
     detector = CombinedDetector(ScoredDetector(Scorer(0.6)), Scorer(0.97))
     hold = await detector.judge(Utterance("The sky is blue.", sound=SOUND))
-    assert hold == Hold(130, "eou:0.60/0.97")
+    assert hold == Hold(50, "eou:0.60/0.97")
 
 
 @pytest.mark.parametrize(("probability", "ms"), [(1.0, 250), (0.0, 1500)])
