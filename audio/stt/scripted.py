@@ -84,7 +84,8 @@ class ScriptedStreamingStt(StreamingStt):
     """A streaming recogniser that is told what to emit.
 
     ``sent`` counts samples, ``flushes`` flushes; ``partial``, ``final``, ``fail`` and ``drop`` emit at once. With
-    ``finals`` given, each flush is answered by the next of them after ``latency_s``.
+    ``finals`` given, each flush is answered by the next of them after ``latency_s``, or at once by an empty one where
+    nothing was fed since the last.
     """
 
     def __init__(self, finals: Sequence[str] = (), *, latency_s: float = 0.15, keeps_partial: bool = False) -> None:
@@ -94,6 +95,8 @@ class ScriptedStreamingStt(StreamingStt):
         self._keeps_partial = keeps_partial
         self._connected = False
         self._partial = ""
+        self._flushed = 0
+        self._due: list[asyncio.TimerHandle] = []
         self.sent = 0
         self.flushes = 0
         self.refuse: GloveVoiceError | None = None
@@ -122,12 +125,20 @@ class ScriptedStreamingStt(StreamingStt):
     def flush_utterance(self) -> None:
         """See ``StreamingStt``."""
         self.flushes += 1
-        if self._finals:
-            asyncio.get_running_loop().call_later(self._latency_s, self.final, self._finals.pop(0))
+        if not self._finals:
+            return
+        if self.sent == self._flushed:
+            self.final("")
+            return
+        self._flushed = self.sent
+        self._due.append(asyncio.get_running_loop().call_later(self._latency_s, self.final, self._finals.pop(0)))
 
     async def disconnect(self) -> None:
         """See ``StreamingStt``."""
         self._connected = False
+        for final in self._due:
+            final.cancel()
+        self._due.clear()
 
     def partial(self, text: str) -> None:
         """Emit a partial."""
