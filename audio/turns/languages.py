@@ -45,7 +45,7 @@ def _set(words: str) -> frozenset[str]:
 
 HUMS = _set(
     "mhm mm mmm hm hmm hmmm uh um uhm er erm ah aha uhuh uh-huh mm-hmm mmhmm huh oh ooh hä äh ähm öh tja euh eh ehm "
-    "haha hahaha hehe jajaja ん うーん ふん ふーん へえ ああ はは ははは あはは"
+    "haha hahaha hehe jajaja ん うーん ふん ふーん へえ ああ はは ははは はははは あはは あははは"
 )
 """Sounds that a listener makes, in any language; never a turn of their own while the agent speaks."""
 

@@ -47,7 +47,8 @@ class Speaker:
         return self.near.rejects(sample / CAPTURE_RATE_HZ)
 
     def turned_away(self, sample: int) -> None:
-        """The utterance was dropped for that."""
+        """The utterance was dropped for that; its pauses are not the user's."""
+        self._ended = None
         self.near.rejected(sample / CAPTURE_RATE_HZ)
 
     def took_turn(self, sample: int) -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from audio.turns.words import has_words, is_backchannel, words
+from audio.turns.words import goes_on, has_words, is_backchannel, remainder, same_words, words
 
 
 def test_punctuation_and_case_do_not_make_different_words() -> None:
@@ -37,3 +37,50 @@ def test_captions_and_hums_hold_no_words(text: str) -> None:
 
 def test_a_caption_beside_words_leaves_the_words() -> None:
     assert has_words("[coughs] Stop.")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "rest"),
+    [
+        ("Okay thanks", "Okay, thanks. Bye, now!", "Bye, now!"),
+        ("Okay thanks", "okay THANKS", ""),
+        ("今日は晴れ", "今日は、晴れ。明日は？", "明日は？"),
+        ("今日は", "今日は晴れ", "晴れ"),
+        ("iPhoneは", "ｉＰｈｏｎｅはどこ？", "どこ？"),
+        ("", "Hello.", "Hello."),
+    ],
+)
+def test_what_goes_on_is_told_from_what_was_said(before: str, after: str, rest: str) -> None:
+    assert goes_on(before, after)
+    assert remainder(before, after) == rest
+
+
+@pytest.mark.parametrize(("one", "other"), [("Hello there", "Hello"), ("今日は雨", "今日は晴れ"), ("a b", "ab")])
+def test_other_words_do_not_go_on(one: str, other: str) -> None:
+    assert not goes_on(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("今日は、晴れ。", "今日は晴れ！"), ("Straße", "STRASSE"), ("café", "cafe\u0301"), ("It’s", "it's")],
+)
+def test_the_same_words_in_another_spelling_are_the_same(one: str, other: str) -> None:
+    assert same_words(one, other)
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [("うん。", "ja"), ("なるほど", "ja"), ("Sí, claro.", "es"), ("Oui, d'accord.", "fr"), ("Ach so.", "de-AT")],
+)
+def test_each_language_has_its_signs_of_life(text: str, language: str) -> None:
+    assert is_backchannel(text, language)
+
+
+@pytest.mark.parametrize("text", ["はい", "いいえ", "ええ", "Ja", "Sí", "Oui"])
+def test_a_yes_is_a_word(text: str) -> None:
+    assert has_words(text)
+
+
+@pytest.mark.parametrize("text", ["はははは", "（笑）", "【拍手】", "うーん", "haha"])
+def test_laughter_and_captions_of_other_scripts_hold_no_words(text: str) -> None:
+    assert not has_words(text)
