@@ -15,6 +15,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from agents.base.conformance import same
 from agents.core.messages import InboxItem, Message, Task, TokenUsage, ToolCall, ToolResult, ToolResultData
 from agents.core.store import StoreAdapter
 
@@ -51,15 +52,15 @@ async def keeps_messages_whole(store: StoreAdapter) -> None:
     await store.append_messages(messages[:3])
     await store.append_messages(messages[3:])
     stored = await store.get_messages()
-    _same([m.model_dump() for m in stored], [m.model_dump() for m in messages], "messages come back whole, in order")
+    same([m.model_dump() for m in stored], [m.model_dump() for m in messages], "messages come back whole, in order")
 
 
 async def starts_empty(store: StoreAdapter) -> None:
     """A new conversation has no messages and counts from zero."""
-    _same(await store.get_messages(), [], "a new store has no messages")
-    _same((await store.get_token_count(), await store.get_turn_count()), (0, 0), "a new store counts from zero")
+    same(await store.get_messages(), [], "a new store has no messages")
+    same((await store.get_token_count(), await store.get_turn_count()), (0, 0), "a new store counts from zero")
     await store.append_messages([])
-    _same(await store.get_messages(), [], "appending nothing adds nothing")
+    same(await store.get_messages(), [], "appending nothing adds nothing")
 
 
 async def gives_copies(store: StoreAdapter) -> None:
@@ -78,7 +79,7 @@ async def gives_copies(store: StoreAdapter) -> None:
         _first(taken[0].tool_calls).input_args["in"].clear()
         _first(taken[1].tool_results).result.data["found"].clear()
         taken.clear()
-    _same([m.model_dump() for m in await store.get_messages()], before, "messages are copied in and out, deeply")
+    same([m.model_dump() for m in await store.get_messages()], before, "messages are copied in and out, deeply")
 
 
 async def keeps_order_under_concurrency(store: StoreAdapter) -> None:
@@ -86,23 +87,23 @@ async def keeps_order_under_concurrency(store: StoreAdapter) -> None:
     batches = [[Message(sender="user", text=f"{batch}.{part}") for part in range(3)] for batch in range(8)]
     await asyncio.gather(*(store.append_messages(batch) for batch in batches))
     texts = [m.text for m in await store.get_messages()]
-    _same(len(texts), 24, "no message is lost")
+    same(len(texts), 24, "no message is lost")
     triples = [texts[i : i + 3] for i in range(0, 24, 3)]
-    _same(all([t.split(".")[1] for t in triple] == ["0", "1", "2"] for triple in triples), True, "batches stay whole")
-    _same(all(len({t.split(".")[0] for t in triple}) == 1 for triple in triples), True, "batches do not interleave")
+    same(all([t.split(".")[1] for t in triple] == ["0", "1", "2"] for triple in triples), True, "batches stay whole")
+    same(all(len({t.split(".")[0] for t in triple}) == 1 for triple in triples), True, "batches do not interleave")
 
 
 async def shows_the_newest_summary_on(store: StoreAdapter) -> None:
     """What the model sees begins with the newest summary; everything stays stored."""
-    _same(await store.get_visible_messages(), [], "a new store shows nothing")
+    same(await store.get_visible_messages(), [], "a new store shows nothing")
     await store.append_messages([Message(sender="user", text="a"), Message(sender="agent", text="b")])
-    _same([m.text for m in await store.get_visible_messages()], ["a", "b"], "without a summary all is visible")
+    same([m.text for m in await store.get_visible_messages()], ["a", "b"], "without a summary all is visible")
     for text in ("first", "second"):
         await store.append_messages([Message(sender="user", text=text, is_compaction=True)])
         await store.append_messages([Message(sender="user", text=f"after {text}")])
     visible = [m.text for m in await store.get_visible_messages()]
-    _same(visible, ["second", "after second"], "the newest summary and what follows is visible")
-    _same(len(await store.get_messages()), 6, "everything stays stored")
+    same(visible, ["second", "after second"], "the newest summary and what follows is visible")
+    same(len(await store.get_messages()), 6, "everything stays stored")
 
 
 async def counts(store: StoreAdapter) -> None:
@@ -113,16 +114,16 @@ async def counts(store: StoreAdapter) -> None:
     await store.add_tokens(TokenUsage(tokens_in=1))
     await store.increment_turn()
     await store.increment_turn()
-    _same(await store.get_token_count(), 16, "tokens are counted in plus out, without cache counters")
+    same(await store.get_token_count(), 16, "tokens are counted in plus out, without cache counters")
     total = usage.model_copy(update={"tokens_in": 11})
-    _same((await store.get_token_consumption()).model_dump(), total.model_dump(), "all counters are kept")
-    _same(await store.get_turn_count(), 2, "turns are counted")
+    same((await store.get_token_consumption()).model_dump(), total.model_dump(), "all counters are kept")
+    same(await store.get_turn_count(), 2, "turns are counted")
     await store.count_model_call(TokenUsage(tokens_out=4))
-    _same((await store.get_token_count(), await store.get_turn_count()), (20, 3), "a model call counts as both")
+    same((await store.get_token_count(), await store.get_turn_count()), (20, 3), "a model call counts as both")
     await store.reset_counters()
-    _same(await store.get_token_consumption(), TokenUsage(), "a reset zeroes all token counters")
-    _same(await store.get_turn_count(), 0, "a reset zeroes turns")
-    _same([m.text for m in await store.get_messages()], ["stay"], "a reset keeps messages")
+    same(await store.get_token_consumption(), TokenUsage(), "a reset zeroes all token counters")
+    same(await store.get_turn_count(), 0, "a reset zeroes turns")
+    same([m.text for m in await store.get_messages()], ["stay"], "a reset keeps messages")
 
 
 async def amends(store: StoreAdapter) -> None:
@@ -135,35 +136,35 @@ async def amends(store: StoreAdapter) -> None:
             Message(sender="agent", text="other", id="r2"),
         ]
     )
-    _same(await store.amend_message("same", text="whole", heard="interrupted"), True, "an amended message is reported")
+    same(await store.amend_message("same", text="whole", heard="interrupted"), True, "an amended message is reported")
     stored = await store.get_messages()
-    _same([m.text for m in stored], ["question", "whole", "other"], "only the agent's message with that id changes")
-    _same([m.heard for m in stored], [None, "interrupted", None], "what was heard is marked")
-    _same(stored[1].tool_calls, [call], "the rest of the message stays")
-    _same(await store.amend_message("same", text="", heard="complete"), True, "a message can be amended again")
-    _same((await store.get_messages())[1].text, "", "text may become empty")
+    same([m.text for m in stored], ["question", "whole", "other"], "only the agent's message with that id changes")
+    same([m.heard for m in stored], [None, "interrupted", None], "what was heard is marked")
+    same(stored[1].tool_calls, [call], "the rest of the message stays")
+    same(await store.amend_message("same", text="", heard="complete"), True, "a message can be amended again")
+    same((await store.get_messages())[1].text, "", "text may become empty")
     await store.amend_message("r2", text="other", heard="unconfirmed")
-    _same((await store.get_messages())[2].heard, "unconfirmed", "that nothing is known of what was heard is kept")
-    _same(await store.amend_message("unknown", text="x", heard="complete"), False, "unknown ids are reported")
+    same((await store.get_messages())[2].heard, "unconfirmed", "that nothing is known of what was heard is kept")
+    same(await store.amend_message("unknown", text="x", heard="complete"), False, "unknown ids are reported")
 
 
 async def keeps_a_journal(store: StoreAdapter) -> None:
     """What was said is kept apart from the messages until it becomes one of them."""
-    _same(await store.get_journal(), [], "a new store has an empty journal")
+    same(await store.get_journal(), [], "a new store has an empty journal")
     said = [Message(sender="user", text=f"word {name}", id=name) for name in ("z", "a", "m")]
     for message in said:
         await store.add_journal_entry(message)
-    _same([m.model_dump() for m in await store.get_journal()], [m.model_dump() for m in said], "entries keep order")
-    _same(await store.get_messages(), [], "an entry is no message yet")
+    same([m.model_dump() for m in await store.get_journal()], [m.model_dump() for m in said], "entries keep order")
+    same(await store.get_messages(), [], "an entry is no message yet")
     await store.add_journal_entry(said[0].model_copy(update={"text": "said again"}))
-    _same([m.text for m in await store.get_journal()], ["said again", "word a", "word m"], "an id is one entry")
+    same([m.text for m in await store.get_journal()], ["said again", "word a", "word m"], "an id is one entry")
     other = Message(sender="user", text="without an id")
     await store.append_messages([other, said[1].model_copy(update={"text": "rewritten"})])
-    _same([m.id for m in await store.get_journal()], ["z", "m"], "what is stored leaves the journal")
-    _same([m.text for m in await store.get_messages()], ["without an id", "rewritten"], "and is a message")
+    same([m.id for m in await store.get_journal()], ["z", "m"], "what is stored leaves the journal")
+    same([m.text for m in await store.get_messages()], ["without an id", "rewritten"], "and is a message")
     await store.remove_journal_entry("z")
     await store.remove_journal_entry("unknown")
-    _same([m.id for m in await store.get_journal()], ["m"], "an entry can be forgotten")
+    same([m.id for m in await store.get_journal()], ["m"], "an entry can be forgotten")
 
 
 async def keeps_tasks(store: StoreAdapter) -> None:
@@ -172,39 +173,39 @@ async def keeps_tasks(store: StoreAdapter) -> None:
     await store.update_task("a", {"status": "completed"})
     await store.update_task("unknown", {"status": "completed"})
     tasks = await store.get_tasks()
-    _same([(t.id, t.status) for t in tasks], [("b", "pending"), ("a", "completed")], "tasks keep order and changes")
+    same([(t.id, t.status) for t in tasks], [("b", "pending"), ("a", "completed")], "tasks keep order and changes")
     tasks[0].content = "changed by a reader"
-    _same((await store.get_tasks())[0].content, "second first", "tasks are copies")
+    same((await store.get_tasks())[0].content, "second first", "tasks are copies")
     await store.add_tasks([Task(id="c", content="instead", activeForm="Going")])
-    _same(
+    same(
         [t.model_dump() for t in await store.get_tasks()],
         [Task(id="c", content="instead", activeForm="Going").model_dump()],
         "a new list takes the place of the old one",
     )
     await store.add_tasks([])
-    _same(await store.get_tasks(), [], "an empty list clears")
+    same(await store.get_tasks(), [], "an empty list clears")
 
 
 async def remembers_permissions(store: StoreAdapter) -> None:
     """Answers are kept per tool and input, whatever the order of the input's keys, at any depth."""
-    _same(await store.get_permission("t", {"a": 1}), "unset", "no answer is unset")
+    same(await store.get_permission("t", {"a": 1}), "unset", "no answer is unset")
     await store.set_permission("t", "granted", {"a": 1, "b": {"x": [1, 2], "ü": None}})
     await store.set_permission("t", "denied")
     equal = {"b": {"ü": None, "x": [1, 2]}, "a": 1}
-    _same(await store.get_permission("t", equal), "granted", "equal inputs share an answer")
+    same(await store.get_permission("t", equal), "granted", "equal inputs share an answer")
     for other in (
         {"a": 1},
         {"a": 1, "b": {"x": [2, 1], "ü": None}},
         {"a": "1", "b": {"x": [1, 2], "ü": None}},
         [equal],
     ):
-        _same(await store.get_permission("t", other), "unset", f"another input has no answer: {other!r}")
-    _same(await store.get_permission("t"), "denied", "no input is an input")
-    _same(await store.get_permission("u", equal), "unset", "other tools have no answer")
+        same(await store.get_permission("t", other), "unset", f"another input has no answer: {other!r}")
+    same(await store.get_permission("t"), "denied", "no input is an input")
+    same(await store.get_permission("u", equal), "unset", "other tools have no answer")
     await store.set_permission("t", "denied", equal)
-    _same(await store.get_permission("t", equal), "denied", "a new answer takes the place of the old one")
+    same(await store.get_permission("t", equal), "denied", "a new answer takes the place of the old one")
     await store.set_permission("t", "unset", equal)
-    _same(await store.get_permission("t", equal), "unset", "an answer can be forgotten")
+    same(await store.get_permission("t", equal), "unset", "an answer can be forgotten")
 
 
 async def keeps_inbox(store: StoreAdapter) -> None:
@@ -214,28 +215,28 @@ async def keeps_inbox(store: StoreAdapter) -> None:
     await store.update_inbox_item("a", {"status": "resolved", "response": "yes", "resolved_at": "2030-01-02"})
     await store.update_inbox_item("unknown", {"status": "resolved"})
     items = await store.get_inbox_items()
-    _same([(i.id, i.status) for i in items], [("z", "pending"), ("a", "resolved")], "items keep order and changes")
-    _same((items[0].blocking, items[0].created_at), (True, "2030-01-01"), "items come back whole")
+    same([(i.id, i.status) for i in items], [("z", "pending"), ("a", "resolved")], "items keep order and changes")
+    same((items[0].blocking, items[0].created_at), (True, "2030-01-01"), "items come back whole")
     items[0].request = "changed by a reader"
-    _same((await store.get_inbox_items())[0].request, "first", "items are copies")
+    same((await store.get_inbox_items())[0].request, "first", "items are copies")
     pending = await store.get_pending_inbox_items()
-    _same([(i.id, i.request) for i in pending], [("z", "first")], "items without an answer are found")
+    same([(i.id, i.request) for i in pending], [("z", "first")], "items without an answer are found")
     resolved = await store.get_resolved_inbox_items()
-    _same([(i.id, i.response) for i in resolved], [("a", "yes")], "resolved items are found")
+    same([(i.id, i.response) for i in resolved], [("a", "yes")], "resolved items are found")
     await store.update_inbox_item("a", {"status": "consumed"})
-    _same(await store.get_resolved_inbox_items(), [], "consumed items are not told again")
-    _same([i.response for i in await store.get_inbox_items()], [None, "yes"], "consumed items are kept")
+    same(await store.get_resolved_inbox_items(), [], "consumed items are not told again")
+    same([i.response for i in await store.get_inbox_items()], [None, "yes"], "consumed items are kept")
 
 
 async def answers_an_inbox_item_once(store: StoreAdapter) -> None:
     """The first answer to a pending item counts; nothing else can be answered."""
     await store.add_inbox_item(InboxItem(id="z", tag="t", request="first"))
     await store.add_inbox_item(InboxItem(id="a", tag="t", request="second", status="consumed"))
-    _same(await store.resolve_inbox_item("z", "done"), True, "a pending item can be answered")
+    same(await store.resolve_inbox_item("z", "done"), True, "a pending item can be answered")
     answers = [await store.resolve_inbox_item(item, "again") for item in ("z", "a", "unknown")]
-    _same(answers, [False, False, False], "nothing else can be answered")
+    same(answers, [False, False, False], "nothing else can be answered")
     resolved = [(i.id, i.response, bool(i.resolved_at)) for i in await store.get_resolved_inbox_items()]
-    _same(resolved, [("z", "done", True)], "the first answer counts")
+    same(resolved, [("z", "done", True)], "the first answer counts")
 
 
 async def separates_subagents(store: StoreAdapter) -> None:
@@ -244,20 +245,20 @@ async def separates_subagents(store: StoreAdapter) -> None:
     await durable.append_messages([Message(sender="user", text="for the helper")])
     await durable.count_model_call(TokenUsage(tokens_in=5))
     again = await store.create_sub_agent_store("helper", durable=True)
-    _same([m.text for m in await again.get_messages()], ["for the helper"], "a durable store is found again")
-    _same(await store.get_messages(), [], "the parent does not see it")
-    _same(await store.get_token_count(), 0, "its tokens are its own")
+    same([m.text for m in await again.get_messages()], ["for the helper"], "a durable store is found again")
+    same(await store.get_messages(), [], "the parent does not see it")
+    same(await store.get_token_count(), 0, "its tokens are its own")
     fresh, other = [await store.create_sub_agent_store("helper") for _ in range(2)]
     await fresh.append_messages([Message(sender="user", text="once")])
-    _same(await other.get_messages(), [], "a store that is not durable is new")
-    _same([m.text for m in await durable.get_messages()], ["for the helper"], "and leaves the durable one alone")
+    same(await other.get_messages(), [], "a store that is not durable is new")
+    same([m.text for m in await durable.get_messages()], ["for the helper"], "and leaves the durable one alone")
     below = await durable.create_sub_agent_store("helper", durable=True)
-    _same(await below.get_messages(), [], "a subagent's subagent has a record of its own")
+    same(await below.get_messages(), [], "a subagent's subagent has a record of its own")
     identifiers = {each.identifier for each in (store, durable, fresh, other, below)}
-    _same(len(identifiers), 5, "identifiers differ")
+    same(len(identifiers), 5, "identifiers differ")
     await fresh.close()
     await durable.close()
-    _same(await store.get_messages(), [], "closing a subagent's store leaves the parent's open")
+    same(await store.get_messages(), [], "closing a subagent's store leaves the parent's open")
 
 
 async def survives_cancellation(store: StoreAdapter) -> None:
@@ -270,8 +271,8 @@ async def survives_cancellation(store: StoreAdapter) -> None:
         await asyncio.gather(task, return_exceptions=True)
     await store.append_messages([Message(sender="user", text="end")])
     texts = [message.text for message in await store.get_messages()]
-    _same(texts[-1:], ["end"], "the store goes on working")
-    _same(texts[:-1], ["0", "1", "2"] * (len(texts) // 3), "batches are whole")
+    same(texts[-1:], ["end"], "the store goes on working")
+    same(texts[:-1], ["0", "1", "2"] * (len(texts) // 3), "batches are whole")
 
 
 CHECKS: tuple[tuple[str | None, Check], ...] = (
@@ -296,8 +297,3 @@ def _first(items: list[T] | None) -> T:
     if not items:
         raise AssertionError("tool calls and results come back with their message")
     return items[0]
-
-
-def _same(actual: object, expected: object, rule: str) -> None:
-    if actual != expected:
-        raise AssertionError(f"{rule}: expected {expected!r}, got {actual!r}")

@@ -23,6 +23,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from agents.base.abort import Aborted, AbortToken
+from agents.base.conformance import same
 from agents.base.errors import GloveError
 from agents.core.events import AgentEvent, ModelResponse, ModelResponseComplete, TextDelta, ToolUse
 from agents.core.messages import ContentPart, Message, ModelResult, Source, ToolCall, ToolResult, ToolResultData
@@ -54,24 +55,24 @@ async def check_model(bench: Bench) -> list[str]:
 async def streams_text(bench: Bench) -> None:
     """Pieces of text add up to the reply; everything carries the reply's id; the end comes last and once."""
     async with bench([[Say("Good morning, everybody.")]]) as model:
-        _same(bool(model.name), True, "an adapter has a name")
+        same(bool(model.name), True, "an adapter has a name")
         result, events = await _ask(model, [_user("hi")], reply_id="r1")
     message = _message(result)
-    _same(message.text, "Good morning, everybody.", "the reply's text is what was said")
-    _same((message.sender, message.id), ("agent", "r1"), "the reply is an agent's message under the id of the request")
+    same(message.text, "Good morning, everybody.", "the reply's text is what was said")
+    same((message.sender, message.id), ("agent", "r1"), "the reply is an agent's message under the id of the request")
     last = events[-1]
     ends = [event for event in events if isinstance(event, ModelResponse | ModelResponseComplete)]
-    _same(ends, [last], "a reply ends once, and last")
+    same(ends, [last], "a reply ends once, and last")
     assert isinstance(last, ModelResponse | ModelResponseComplete)
-    _same((last.text, last.reply_id, last.tool_calls), (message.text, "r1", ()), "the end repeats the reply")
-    _same(last.stop_reason, result.stop_reason, "the end and the result give one reason")
+    same((last.text, last.reply_id, last.tool_calls), (message.text, "r1", ()), "the end repeats the reply")
+    same(last.stop_reason, result.stop_reason, "the end and the result give one reason")
     deltas = [event for event in events if isinstance(event, TextDelta)]
     if isinstance(last, ModelResponseComplete):
-        _same("".join(delta.text for delta in deltas), message.text, "the pieces add up to the reply")
-        _same({delta.reply_id for delta in deltas}, {"r1"}, "pieces carry the reply's id")
+        same("".join(delta.text for delta in deltas), message.text, "the pieces add up to the reply")
+        same({delta.reply_id for delta in deltas}, {"r1"}, "pieces carry the reply's id")
     else:
-        _same(deltas, [], "an adapter that does not stream sends no pieces")
-    _same(result.usage.tokens_in > 0 and result.usage.tokens_out > 0, True, "tokens are counted")
+        same(deltas, [], "an adapter that does not stream sends no pieces")
+    same(result.usage.tokens_in > 0 and result.usage.tokens_out > 0, True, "tokens are counted")
 
 
 async def reports_calls(bench: Bench) -> None:
@@ -82,19 +83,19 @@ async def reports_calls(bench: Bench) -> None:
     message = _message(result)
     calls = message.tool_calls or []
     expected = [("look", {"where": "up", "ü": [1, None]}), ("wait", {}), ("look", {})]
-    _same([(call.tool_name, call.input_args) for call in calls], expected, "calls come whole and in order")
-    _same(len({call.id for call in calls if call.id}), 3, "each call has an id of its own")
-    _same(message.text, "Let me see.", "text before calls is kept")
+    same([(call.tool_name, call.input_args) for call in calls], expected, "calls come whole and in order")
+    same(len({call.id for call in calls if call.id}), 3, "each call has an id of its own")
+    same(message.text, "Let me see.", "text before calls is kept")
     last = events[-1]
     assert isinstance(last, ModelResponse | ModelResponseComplete)
-    _same(list(last.tool_calls), calls, "the end repeats the calls")
+    same(list(last.tool_calls), calls, "the end repeats the calls")
     used = [(event.id, event.name, event.input) for event in events if isinstance(event, ToolUse)]
     if isinstance(last, ModelResponseComplete):
-        _same(used, [(call.id, call.tool_name, call.input_args) for call in calls], "each call is told once")
+        same(used, [(call.id, call.tool_name, call.input_args) for call in calls], "each call is told once")
         text_behind = [
             event for event in events[events.index(_first(events, ToolUse)) :] if isinstance(event, TextDelta)
         ]
-        _same(text_behind, [], "calls are told behind the text before them")
+        same(text_behind, [], "calls are told behind the text before them")
 
 
 async def answers_any_history(bench: Bench) -> None:
@@ -104,8 +105,8 @@ async def answers_any_history(bench: Bench) -> None:
         for name, history, tools in cases:
             before = [message.model_dump() for message in history]
             result, _ = await _ask(model, history, tools)
-            _same(_message(result).text, "Yes.", f"a history with {name} is answered")
-            _same([message.model_dump() for message in history], before, f"a history with {name} is not changed")
+            same(_message(result).text, "Yes.", f"a history with {name} is answered")
+            same([message.model_dump() for message in history], before, f"a history with {name} is not changed")
 
 
 async def takes_its_own_replies_back(bench: Bench) -> None:
@@ -117,7 +118,7 @@ async def takes_its_own_replies_back(bench: Bench) -> None:
         calls = stored.tool_calls or []
         seen = [ToolResult(tool_name=c.tool_name, call_id=c.id, result=ToolResultData(data="sky")) for c in calls]
         result, _ = await _ask(model, [*asked, stored, Message(sender="user", tool_results=seen)], (LOOK,))
-    _same(_message(result).text, "The sky.", "an adapter takes its own replies back")
+    same(_message(result).text, "The sky.", "an adapter takes its own replies back")
 
 
 async def stops_at_once(bench: Bench) -> None:
@@ -129,16 +130,16 @@ async def stops_at_once(bench: Bench) -> None:
         # Without pieces of text nothing says that the provider has begun.
         asyncio.get_running_loop().call_later(LONG_BEGUN_S, abort.abort)
         ended = await _outcome(model, told, abort, on_text=abort.abort)
-        _same(ended, "Aborted", "an abort in mid-reply raises Aborted")
+        same(ended, "Aborted", "an abort in mid-reply raises Aborted")
         ends = [event for event in told if isinstance(event, ModelResponse | ModelResponseComplete)]
-        _same(ends, [], "an aborted reply has no end")
+        same(ends, [], "an aborted reply has no end")
         try:
             async with asyncio.timeout(PATIENCE_S / 3):
                 result, _ = await _ask(model, [_user("hi")])
         except TimeoutError:
             # On a slow machine the aborted request never reached the provider, and its reply was still due.
             result, _ = await _ask(model, [_user("hi")])
-    _same(_message(result).text, "Yes.", "a reply follows an aborted one")
+    same(_message(result).text, "Yes.", "a reply follows an aborted one")
 
 
 async def does_not_begin_aborted(bench: Bench) -> None:
@@ -146,8 +147,8 @@ async def does_not_begin_aborted(bench: Bench) -> None:
     async with bench([[Say("Too late.")]]) as model:
         abort, told = AbortToken(), list[AgentEvent]()
         abort.abort()
-        _same(await _outcome(model, told, abort), "Aborted", "an aborted token raises Aborted")
-    _same(told, [], "nothing is told under an aborted token")
+        same(await _outcome(model, told, abort), "Aborted", "an aborted token raises Aborted")
+    same(told, [], "nothing is told under an aborted token")
 
 
 async def passes_cancellation_on(bench: Bench) -> None:
@@ -156,7 +157,7 @@ async def passes_cancellation_on(bench: Bench) -> None:
         task = asyncio.create_task(_outcome(model, [], AbortToken()))
         await asyncio.sleep(0.05)
         task.cancel()
-        _same(await task, "CancelledError", "cancellation passes through")
+        same(await task, "CancelledError", "cancellation passes through")
 
 
 async def names_failures(bench: Bench) -> None:
@@ -166,8 +167,8 @@ async def names_failures(bench: Bench) -> None:
             try:
                 await _ask(model, [_user("hi")])
             except GloveError as fault:
-                _same(fault.code.startswith("ERR_"), True, "a failure has a code")
-                _same(bool(fault.message), True, "a failure has a message")
+                same(fault.code.startswith("ERR_"), True, "a failure has a code")
+                same(bool(fault.message), True, "a failure has a message")
             else:
                 raise AssertionError("a failure of the provider is told: nothing was raised")
 
@@ -186,7 +187,7 @@ async def lets_readers_fail(bench: Bench) -> None:
         else:
             raise AssertionError("an exception of a reader comes out: nothing was raised")
         result, _ = await _ask(model, [_user("hi")])
-    _same(_message(result).text, "Yes.", "a reply follows one whose reader failed")
+    same(_message(result).text, "Yes.", "a reply follows one whose reader failed")
 
 
 async def keeps_requests_apart(bench: Bench) -> None:
@@ -194,9 +195,9 @@ async def keeps_requests_apart(bench: Bench) -> None:
     async with bench([[Say("One reply.")], [Say("One reply.")]]) as model:
         both = await asyncio.gather(*(_ask(model, [_user("hi")], reply_id=name) for name in ("a", "b")))
     for name, (result, events) in zip(("a", "b"), both, strict=True):
-        _same((_message(result).id, _message(result).text), (name, "One reply."), "requests do not mix")
+        same((_message(result).id, _message(result).text), (name, "One reply."), "requests do not mix")
         ids = {event.reply_id for event in events if isinstance(event, TextDelta | ModelResponse)}
-        _same(ids <= {name}, True, "events of requests do not mix")
+        same(ids <= {name}, True, "events of requests do not mix")
 
 
 async def closes_and_opens_again(bench: Bench) -> None:
@@ -212,7 +213,7 @@ async def closes_and_opens_again(bench: Bench) -> None:
         await model.close()
         again, _ = await _ask(model, [_user("hi")])
         await model.close()
-    _same([_message(one).text for one in (first, again)], ["Yes.", "Again."], "a closed adapter answers again")
+    same([_message(one).text for one in (first, again)], ["Yes.", "Again."], "a closed adapter answers again")
 
 
 CHECKS: tuple[Check, ...] = (
@@ -329,14 +330,9 @@ async def _outcome(
 
 
 def _message(result: ModelResult) -> Message:
-    _same(len(result.messages), 1, "a reply is one message")
+    same(len(result.messages), 1, "a reply is one message")
     return result.messages[0]
 
 
 def _first(events: Sequence[AgentEvent], kind: type[AgentEvent]) -> AgentEvent:
     return next(event for event in events if isinstance(event, kind))
-
-
-def _same(actual: object, expected: object, rule: str) -> None:
-    if actual != expected:
-        raise AssertionError(f"{rule}: expected {expected!r}, got {actual!r}")
