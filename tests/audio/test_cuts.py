@@ -20,5 +20,5 @@ async def test_cut_at_every_ten_milliseconds_history_is_what_was_heard(sink: Sin
 
 
 async def test_the_same_with_a_slow_voice_that_makes_sound_just_in_time(tmp_path: Path) -> None:
-    voice = ScriptedVoice(first_audio_s=0.3, open_s=0.2, speed=1.0, chunk_ms=50)
+    voice = ScriptedVoice(first_audio_s=0.3, open_s=0.2, speed=1.5, chunk_ms=50)
     assert await sweep(wav_file, voice, tmp_path, range(0, 3000, 10)) == []
