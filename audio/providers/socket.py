@@ -7,6 +7,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
+from urllib.parse import urlsplit, urlunsplit
 
 from agents.base.clock import real_time_work
 
@@ -78,8 +79,6 @@ async def dial(target: Target) -> Connection:
 
     Raises ``ConnectionRefused``.
     """
-    from urllib.parse import urlsplit
-
     from websockets.asyncio.client import connect
     from websockets.exceptions import InvalidHandshake, InvalidStatus, InvalidURI
 
@@ -106,6 +105,13 @@ async def dial(target: Target) -> Connection:
     except (InvalidHandshake, OSError, TimeoutError, EOFError) as fault:
         refused = ConnectionRefused(None, type(fault).__name__)
     raise refused
+
+
+def websocket_url(url: str) -> str:
+    """``url`` with ws(s) for http(s), without a slash at its end."""
+    parts = urlsplit(url)
+    scheme = {"https": "wss", "http": "ws"}.get(parts.scheme, parts.scheme)
+    return urlunsplit((scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
 
 
 def json_object(message: Message) -> dict[str, Any]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from urllib.parse import quote, urlencode, urlsplit, urlunsplit
+from urllib.parse import quote, urlencode
 
 from agents.models.faults import Account
-from audio.providers.socket import Target
+from audio.providers.socket import Target, websocket_url
 
 API = "wss://api.elevenlabs.io"
 KEY = "ELEVENLABS_API_KEY"
@@ -44,10 +44,3 @@ class Access:
             headers["xi-api-key"] = self._api_key
         steps = "/".join(quote(step, safe="") for step in path)
         return Target(f"{self._base_url}/{steps}?{urlencode(asked)}", headers)
-
-
-def websocket_url(url: str) -> str:
-    """``url`` with ws(s) for http(s), without a slash at its end."""
-    parts = urlsplit(url)
-    scheme = {"https": "wss", "http": "ws"}.get(parts.scheme, parts.scheme)
-    return urlunsplit((scheme, parts.netloc, parts.path.rstrip("/"), "", ""))

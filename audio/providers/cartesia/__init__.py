@@ -1,0 +1,1 @@
+"""Cartesia: the realtime recogniser that is told when to finish."""

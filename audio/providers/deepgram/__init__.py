@@ -1,0 +1,1 @@
+"""Deepgram: the realtime recogniser."""
