@@ -17,9 +17,11 @@ from agents.core.tool import NoArgs, Tool
 from agents.models.scripted import Call, Fail, Hang, Reply, Say, ScriptedModel
 from agents.testing import RecordingSubscriber
 from audio.tts.scripted import ScriptedVoice
+from audio.turns.contract import TurnSettings
+from audio.voice import VoiceSettings
 from tests.support.session import Session
 
-TEXTS = ("Stop it now.", "What about Tuesday?", "Mhm.", "", "Tell me about the", "Yes.", "Wait, no.")
+TEXTS = ("Stop it now.", "What about Tuesday?", "Mhm.", "", "Tell me about the", "Yes.", "Wait, no.", "Stop.")
 SENTENCES = ("One two three. Four five six seven. Eight nine ten.", "Yes.", "Let me see.", "")
 
 
@@ -80,7 +82,8 @@ async def conversation(seed: int, steps: int = 25) -> None:
     """
     rng = random.Random(seed)
     voice = ScriptedVoice(first_audio_s=rng.choice((0.0, 0.12, 0.6)), open_s=rng.choice((0.0, 0.3)))
-    session = Session(make_model(rng), tools=make_tools(rng), tts=voice)
+    eager = VoiceSettings(turns=TurnSettings(preemptive=rng.random() < 0.5))
+    session = Session(make_model(rng), tools=make_tools(rng), tts=voice, settings=eager)
     ear = RecordingSubscriber()
     scouts = scouting(rng, session.glove.add_subscriber(ear))
     async with session:
