@@ -82,7 +82,7 @@ class SpeechConfig(Section):
 class SttConfig(Section):
     """Who recognises speech."""
 
-    provider: Literal["local", "elevenlabs", "openai"] = Field(
+    provider: Literal["local", "elevenlabs", "deepgram", "cartesia", "openai"] = Field(
         default="local",
         description="local is this machine (speech.stt); openai is any server with OpenAI's transcriptions.",
     )

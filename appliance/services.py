@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from agents.base.backoff import Backoff
     from agents.base.credentials import Credentials
     from appliance.config import GloveConfig
     from audio.providers.openai_compatible.client import SpeechServer
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from audio.stt.base import SegmentStt, StreamingStt
     from audio.tts.base import TtsFactory
 
-STREAMING = ("elevenlabs",)
+STREAMING = ("elevenlabs", "deepgram", "cartesia")
 """Providers whose recogniser is a running session."""
 
 
@@ -41,19 +42,12 @@ def stream_recogniser(
     if config.stt.provider not in STREAMING:
         return None
     from agents.base.backoff import Backoff
-    from audio.providers.elevenlabs.stt import ScribeStt
     from audio.stt.fallback import FallbackStt
 
-    language = config.speech.fixed_language
     # Nobody would connect again where nothing takes over, so the recogniser itself never gives up.
     backoff = Backoff(first_s=0.5, cap_s=15.0, jitter=0.2, budget=None if local is None else 3)
-    first = ScribeStt(
-        _key("elevenlabs", "", credentials),
-        model=config.stt.model,
-        language=language,
-        base_url=config.stt.url,
-        backoff=backoff,
-    )
+    first = _streaming(config, backoff, credentials)
+    language = config.speech.fixed_language
     return first if local is None else FallbackStt(first, local, language=language, on_trouble=on_trouble)
 
 
@@ -89,7 +83,7 @@ def service_voices(
     if tts.provider == "elevenlabs":
         from audio.providers.elevenlabs.tts import ElevenLabsVoices
 
-        key = _key("elevenlabs", "", credentials)
+        key = _required("elevenlabs", credentials)
         first: TtsFactory = ElevenLabsVoices(key, voice=tts.voice, model=tts.model, base_url=tts.url)
     else:
         from audio.providers.openai_compatible.tts import OpenAiVoices
@@ -98,25 +92,41 @@ def service_voices(
     return first if tts.fallback == "none" else FallbackTts(first, local, on_trouble=on_trouble)
 
 
+def _streaming(config: GloveConfig, backoff: Backoff, credentials: Credentials | None) -> StreamingStt:
+    stt, language = config.stt, config.speech.fixed_language
+    key = _required(stt.provider, credentials)
+    if stt.provider == "deepgram":
+        from audio.providers.deepgram.stt import DeepgramStt
+
+        return DeepgramStt(key, model=stt.model, language=language, base_url=stt.url, backoff=backoff)
+    if stt.provider == "cartesia":
+        from audio.providers.cartesia.stt import CartesiaStt
+
+        return CartesiaStt(key, model=stt.model, language=language, base_url=stt.url, backoff=backoff)
+    from audio.providers.elevenlabs.stt import ScribeStt
+
+    return ScribeStt(key, model=stt.model, language=language, base_url=stt.url, backoff=backoff)
+
+
 def _server(url: str, credentials: Credentials | None) -> SpeechServer:
+    from agents.base.credentials import Credentials
     from audio.providers.openai_compatible.client import SpeechServer
 
-    return SpeechServer(_key("openai", url, credentials), base_url=url, key_name=_secret("openai", url))
+    name = _secret("openai", url)
+    if not url:
+        return SpeechServer(_required("openai", credentials), key_name=name)
+    secret = (credentials or Credentials()).get(name)
+    return SpeechServer(None if secret is None else secret.reveal(), base_url=url, key_name=name)
 
 
-def _secret(provider: str, url: str) -> str:
+def _secret(provider: str, url: str = "") -> str:
     """The name of the secret. OpenAI's key is nobody else's business: another server has one of its own, or none."""
-    return {"elevenlabs": "ELEVENLABS_API_KEY", "openai": "OPENAI_COMPAT_API_KEY" if url else "OPENAI_API_KEY"}.get(
-        provider, ""
-    )
+    if provider == "openai" and url:
+        return "OPENAI_COMPAT_API_KEY"
+    return "" if provider == "local" else f"{provider.upper()}_API_KEY"
 
 
-def _key(provider: str, url: str, credentials: Credentials | None) -> str | None:
+def _required(provider: str, credentials: Credentials | None) -> str:
     from agents.base.credentials import Credentials
 
-    keys = credentials or Credentials()
-    name = _secret(provider, url)
-    if provider == "openai" and url:
-        secret = keys.get(name)
-        return None if secret is None else secret.reveal()
-    return keys.require(name).reveal()
+    return (credentials or Credentials()).require(_secret(provider)).reveal()

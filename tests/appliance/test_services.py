@@ -15,6 +15,8 @@ from appliance.services import segment_recogniser, service_voices, speech_secret
 from appliance.stock import needed_weights, wants_partials
 from appliance.talk import rehearsed
 from audio.events import VoiceFault
+from audio.providers.cartesia.stt import CartesiaStt
+from audio.providers.deepgram.stt import DeepgramStt
 from audio.providers.elevenlabs.stt import ScribeStt
 from audio.providers.elevenlabs.tts import ElevenLabsVoices
 from audio.providers.openai_compatible.stt import OpenAiStt
@@ -26,7 +28,7 @@ from audio.tts.scripted import ScriptedVoice
 from tests.appliance.house import Room
 
 LOCAL = ScriptedSegmentStt(["here"])
-KEYS = ("ELEVENLABS_API_KEY", "OPENAI_API_KEY", "OPENAI_COMPAT_API_KEY")
+KEYS = tuple(f"{name}_API_KEY" for name in ("ELEVENLABS", "DEEPGRAM", "CARTESIA", "OPENAI", "OPENAI_COMPAT"))
 
 
 @pytest.fixture(autouse=True)
@@ -55,14 +57,18 @@ def test_without_a_word_this_machine_hears_and_speaks() -> None:
 def test_a_service_has_this_machine_behind_it_unless_that_is_not_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in KEYS:
         monkeypatch.setenv(name, "sk-secret-of-mine")
-    assert isinstance(stream_recogniser(with_stt(provider="elevenlabs"), LOCAL), FallbackStt)
-    assert isinstance(stream_recogniser(with_stt(provider="elevenlabs"), None), ScribeStt)
+    streaming = {"elevenlabs": ScribeStt, "deepgram": DeepgramStt, "cartesia": CartesiaStt}
+    for provider, kind in streaming.items():
+        assert isinstance(stream_recogniser(with_stt(provider=provider), LOCAL), FallbackStt)
+        assert isinstance(stream_recogniser(with_stt(provider=provider), None), kind)
     assert isinstance(segment_recogniser(with_stt(provider="openai"), LOCAL), FallbackSegmentStt)
     assert isinstance(segment_recogniser(with_stt(provider="openai"), None), OpenAiStt)
-    for provider, kind in (("elevenlabs", ElevenLabsVoices), ("openai", OpenAiVoices)):
+    for provider, voice in (("elevenlabs", ElevenLabsVoices), ("openai", OpenAiVoices)):
         both = service_voices(config(tts={"provider": provider}), ScriptedVoice())
-        assert isinstance(both, FallbackTts) and isinstance(both.first, kind)
-        assert isinstance(service_voices(config(tts={"provider": provider, "fallback": "none"}), ScriptedVoice()), kind)
+        assert isinstance(both, FallbackTts) and isinstance(both.first, voice)
+        assert isinstance(
+            service_voices(config(tts={"provider": provider, "fallback": "none"}), ScriptedVoice()), voice
+        )
 
 
 def test_weights_are_needed_only_where_this_machine_may_have_to_hear() -> None:
@@ -76,6 +82,8 @@ def test_weights_are_needed_only_where_this_machine_may_have_to_hear() -> None:
     ("sections", "key"),
     [
         ({"stt": {"provider": "elevenlabs"}}, "ELEVENLABS_API_KEY"),
+        ({"stt": {"provider": "deepgram"}}, "DEEPGRAM_API_KEY"),
+        ({"stt": {"provider": "cartesia"}}, "CARTESIA_API_KEY"),
         ({"stt": {"provider": "openai"}}, "OPENAI_API_KEY"),
         ({"tts": {"provider": "elevenlabs"}}, "ELEVENLABS_API_KEY"),
         ({"tts": {"provider": "openai"}}, "OPENAI_API_KEY"),
