@@ -40,6 +40,9 @@ STALE_S = 6.0
 TELLING_S = 3.0
 """So much speech makes every service say something."""
 
+MOST_PATIENCE = 128
+"""How many times longer a service may have nothing to say about sound that seems to hold no words."""
+
 WATCH_S = 1.0
 """How often the session looks after its connection, in seconds."""
 
@@ -126,6 +129,7 @@ class SocketStt(StreamingStt):
         self._since_answer = 0
         self._unanswered_at: float | None = None
         self._sent_at = 0.0
+        self._patience = 1
 
     @property
     def is_connected(self) -> bool:
@@ -305,10 +309,22 @@ class SocketStt(StreamingStt):
             if now - self._sent_at >= self._wire.keep_alive_s - WATCH_S:
                 self._outbox.put(self._wire.keep_alive())
                 self._sent_at = now
-            telling = self._unanswered.owed or self._since_answer >= TELLING_S * RATE_HZ
-            if telling and self._unanswered_at is not None and now - self._unanswered_at >= self._stale_s:
+            if self._unanswered_at is not None and self._is_stale(now - self._unanswered_at):
                 provider = self._wire.account.provider
                 raise _Over(GloveVoiceError("ERR_STT_DISCONNECTED", f"{provider} stopped answering."))
+
+    def _is_stale(self, silent_s: float) -> bool:
+        """Whether the service owes an answer for too long.
+
+        What was asked for is owed. So is a word about much sound; but that may hold no words, so each time that a new
+        connection has nothing to say either, more patience is shown.
+        """
+        if self._unanswered.owed:
+            return silent_s >= self._stale_s
+        if self._since_answer < TELLING_S * RATE_HZ or silent_s < self._stale_s * self._patience:
+            return False
+        self._patience = min(MOST_PATIENCE, self._patience * 2)
+        return True
 
     def _take(self, event: SttEvent) -> None:
         match event:
@@ -332,6 +348,7 @@ class SocketStt(StreamingStt):
 
     def _healthy(self) -> None:
         self._troubled = False
+        self._patience = 1
 
     def _emit_final(self, event: SttFinal) -> None:
         text = event.text.strip() or self._partial

@@ -236,6 +236,23 @@ async def test_silence_is_no_sign_of_a_dead_connection() -> None:
     await stt.disconnect()
 
 
+async def test_an_evening_of_noise_does_not_use_up_the_attempts() -> None:
+    """Sound without words, for hours: the service has nothing to say, and that is no reason to give it up."""
+    service = FakeScribe(["At last."])
+    stt = await connected(service)
+    closed = collect(stt.events, SttClosed)
+    for _ in range(4 * 3600):
+        stt.send_audio(speech(1.0))
+        await asyncio.sleep(1)
+    assert stt.is_connected and not closed
+    assert len(service.connections) < 30
+    finals = collect(stt.events, SttFinal)
+    stt.flush_utterance()
+    await asyncio.sleep(1)
+    assert [final.text for final in finals] == ["At last."]
+    await stt.disconnect()
+
+
 async def test_a_connection_lost_in_mid_sentence_costs_no_words() -> None:
     service = FakeScribe(["I would like some tea."])
     stt = await connected(service)
