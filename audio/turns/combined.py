@@ -28,7 +28,7 @@ class CombinedTimes:
 
     sure: float = 0.95
     doubtful: float = 0.2
-    sure_ms: int = 50
+    sure_ms: int = 130
     unmarked_ms: int = 600
     doubtful_ms: int = 900
 
