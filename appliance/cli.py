@@ -62,10 +62,16 @@ def invoke(arguments: Sequence[str]) -> int:
     except typer.Abort:
         return exits.INTERRUPTED
     except typer.TyperException as fault:
-        raise InputError("ERR_USAGE", fault.format_message(), _usage_remedy(arguments), fault) from fault
+        raise InputError("ERR_USAGE", _sentence(fault.format_message()), _usage_remedy(fault), fault) from fault
     return code if isinstance(code, int) else exits.OK
 
 
-def _usage_remedy(arguments: Sequence[str]) -> str:
-    entry = next((commands.find(argument) for argument in arguments if commands.find(argument)), None)
-    return f"See glove {entry.name} --help." if entry else "See glove --help."
+def _sentence(message: str) -> str:
+    """What typer says, without the name that its validator gives to faults, and ended by a full stop."""
+    line = " ".join(message.replace("Value error, ", "").split())
+    return line if line.endswith((".", "?", "!")) else f"{line}."
+
+
+def _usage_remedy(fault: typer.TyperException) -> str:
+    place = getattr(fault, "ctx", None)
+    return f"See {place.command_path if place else 'glove'} --help."

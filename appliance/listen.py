@@ -42,8 +42,8 @@ def listen(
 ) -> int:
     """Write down what is said in WAV files, one line each (silence gives an empty line).
 
-    A recording that cannot be read is named on standard error and the others are still written down; the exit code is
-    then 2.
+    A recording that cannot be read is named on standard error and the others
+    are still written down; the exit code is then 2.
     """
     from appliance import exits
     from appliance.parts import build_recogniser

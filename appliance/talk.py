@@ -65,8 +65,9 @@ def talk(
 ) -> int:
     """Hold a conversation with a recording or a live pipe.
 
-    The recording is stereo at 24 kHz: left what the user said, right what was played, aligned to the sample. A live
-    pipe is 16 kHz s16le mono in and 24 kHz s16le mono out, with the events on standard error.
+    The recording is stereo at 24 kHz, aligned to the sample: left what the
+    user said, right what was played. A live pipe is 16 kHz s16le mono in and
+    24 kHz s16le mono out, with the events on standard error.
     """
     from appliance.options import settings
 
