@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agents.base.backoff import Backoff
 from agents.base.errors import GloveError, GloveVoiceError
@@ -59,10 +59,15 @@ class FallbackTts:
 
 @dataclass
 class _Said:
-    """What was emitted of a piece: seconds of sound, and words whose times are known."""
+    """What was emitted of a piece: seconds of sound, and when its words end, where that is known."""
 
     seconds: float = 0.0
-    words: int = 0
+    ends_s: list[float] = field(default_factory=list[float])
+
+    @property
+    def words(self) -> int:
+        """How many words were emitted to their end."""
+        return sum(end_s <= self.seconds for end_s in self.ends_s)
 
 
 class FallbackVoice(TtsAdapter):
@@ -182,9 +187,9 @@ class FallbackVoice(TtsAdapter):
         piece = self._pieces[chunk.piece]
         said = self._said[piece]
         said.seconds += chunk.pcm.size / self.sample_rate_hz
-        said.words += len(chunk.words or ())
         before = round(self._begun_s.get(piece, 0.0) * self.sample_rate_hz)
         words = chunk.words and tuple(WordTiming(w.word, w.start + before, w.end + before) for w in chunk.words)
+        said.ends_s += [word.end / self.sample_rate_hz for word in words or ()]
         return AudioChunk(chunk.pcm, piece, words)
 
     def _switch(self, fault: GloveError) -> TtsAdapter:
@@ -201,8 +206,8 @@ class FallbackVoice(TtsAdapter):
         return failed
 
     def _left_of(self, piece: int) -> str:
-        words = self._texts[piece].split()
-        return " ".join(words[self._said[piece].words :]) if self._said[piece].words else self._texts[piece]
+        said = self._said[piece].words
+        return " ".join(self._texts[piece].split()[said:]) if said else self._texts[piece]
 
     async def _take_over(self, failed: TtsAdapter) -> None:
         await failed.destroy()
