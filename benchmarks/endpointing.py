@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from agents.base.clock import now, run_virtual
 from agents.base.errors import GloveVoiceError
@@ -33,6 +34,8 @@ from audio.turns.hold import TurnDetector
 from audio.turns.transcriber import SegmentTranscriber
 from audio.turns.words import words
 from audio.vad.silero import SileroVad
+
+Floats64 = npt.NDArray[np.float64]
 
 PAUSE_S = 0.7
 QUIET_AFTER_S = 4.0
@@ -115,8 +118,8 @@ def clips(folder: Path) -> list[Clip]:
 
 def pauses(clip: Clip) -> Iterator[tuple[float, float]]:
     """Beginnings and lengths of the natural pauses, in seconds."""
-    levels = _levels(clip.pcm)
-    quiet = levels < np.percentile(levels, 90) - QUIET_DB
+    loudness = levels(clip.pcm)
+    quiet = loudness < np.percentile(loudness, 90) - QUIET_DB
     edges = np.flatnonzero(np.diff(np.concatenate(([0], quiet.view(np.int8), [0]))))
     for start, stop in zip(edges[::2] / 100, edges[1::2] / 100, strict=True):
         inside = start > clip.begins_s + 0.5 and stop < clip.ends_s - 0.4
@@ -168,16 +171,16 @@ def _ends_sentence(clip: Clip, stt: SegmentStt, head: Pcm) -> bool:
     return any(abs(understood - end) <= 1 for end in ends)
 
 
-def _frames(pcm: Pcm) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def _frames(pcm: Pcm) -> Floats64:
     return pcm[: pcm.size // 160 * 160].reshape(-1, 160).astype(np.float64)
 
 
-def _levels(pcm: Pcm) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def levels(pcm: Pcm) -> Floats64:
     """Level of each 10 ms in dB, smoothed over 50 ms."""
     return np.convolve(10 * np.log10((_frames(pcm) ** 2).mean(axis=1) + 1), np.ones(5) / 5, "same")
 
 
 def _speech(pcm: Pcm) -> tuple[float, float]:
-    levels = _levels(pcm)
-    loud = np.flatnonzero(levels > np.percentile(levels, 90) - QUIET_DB)
+    loudness = levels(pcm)
+    loud = np.flatnonzero(loudness > np.percentile(loudness, 90) - QUIET_DB)
     return float(loud[0]) / 100, float(loud[-1] + 1) / 100
