@@ -12,6 +12,7 @@ from agents.base.clock import infer
 from agents.base.errors import GloveError, GloveVoiceError
 from agents.everyday.phrases import pick
 from appliance.rooms import DEVICE, can_be_heard
+from audio.events import RoomChanged
 
 if TYPE_CHECKING:
     from appliance.config import GloveConfig
@@ -38,7 +39,13 @@ async def run_device(daemon: Daemon) -> None:
     try:
         session = await daemon.parts.session(room, name=DEVICE, attention=await attending(daemon))
         await daemon.start_session(DEVICE, session)
-        room.on_health = lambda health: daemon.tell(DEVICE, _told(daemon.config, health))
+        voice = session.voice
+
+        def changed(health: RoomHealth) -> None:
+            daemon.tell(DEVICE, _told(daemon.config, health))
+            voice.emit(RoomChanged(room.time_s, health.state, health.reason, health.values.get("erle_db")))
+
+        room.on_health = changed
         daemon.tell(DEVICE, _told(daemon.config, room.health))
         greeter = asyncio.ensure_future(_greet(daemon)) if daemon.claim_greeting() else None
         try:

@@ -189,3 +189,17 @@ class Metric(VoiceEvent):
     name: str
     ms: float | None = None
     data: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class RoomChanged(VoiceEvent):
+    """How well the room works has changed.
+
+    ``state``: ``ok``, ``degraded`` or ``down``. ``reason``: a sentence for people, empty when ok. ``erle_db``: what
+    echo cancellation takes away, once measured.
+    """
+
+    type: ClassVar[str] = "room_health"
+    state: str
+    reason: str = ""
+    erle_db: float | None = None

@@ -15,7 +15,7 @@ import numpy as np
 
 from audio.dsp.echo import EchoCanceller
 from audio.dsp.evidence import EchoEvidence
-from audio.dsp.fallback import DUCKED_GAIN, Duplex, Fallback
+from audio.dsp.fallback import DUCKED_GAIN, GOOD_DB, Duplex, Fallback
 from audio.dsp.levels import ErleMeter, power
 from audio.pcm import FRAME_MS, Pcm, silence
 
@@ -134,7 +134,11 @@ class EchoPath:
             self._judge()
         if self.mode == "aec":
             return clean, True
-        return frame if self._evidence.drowned else clean, heard
+        return frame if self._evidence.drowned else clean, heard or self._trusts_erle
+
+    @property
+    def _trusts_erle(self) -> bool:
+        return self._evidence.undecided and (self._meter.db or 0.0) >= GOOD_DB
 
     def _doubt(self) -> None:
         """Whether cancellation still knows its place after a silence in which it was not fed."""

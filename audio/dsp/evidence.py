@@ -46,7 +46,7 @@ HANG_FRAMES = 20
 INAUDIBLE_FRAMES = 100
 """Without any echo in the first second of sound there is none (headphones)."""
 LONGEST_FRAMES = 250
-"""After so much sound the ERLE itself is known and decides (somebody may have spoken all the time)."""
+"""After so much sound the ERLE itself is known (somebody may have spoken all the time)."""
 
 
 class EchoEvidence:
@@ -92,11 +92,12 @@ class EchoEvidence:
         self._measure(before, after, noise)
         voice = self._is_voice(noise)
         self._hang = HANG_FRAMES if voice else max(0, self._hang - 1)
-        return voice or self._hang > 0 or after <= ROOM_MARGIN * noise or self._nothing_to_fear
+        return voice or self._hang > 0 or after <= ROOM_MARGIN * noise or self._inaudible
 
     @property
-    def _nothing_to_fear(self) -> bool:
-        return self._inaudible or (self._frames >= LONGEST_FRAMES and self.usual_erle < USEFUL_ERLE)
+    def undecided(self) -> bool:
+        """Whether it takes so long to learn what is usual that the ERLE measured over seconds is the better judge."""
+        return self._frames >= LONGEST_FRAMES and self.usual_erle < USEFUL_ERLE
 
     def _is_voice(self, noise: float) -> bool:
         before = sum(pair[0] for pair in self._short) / len(self._short)

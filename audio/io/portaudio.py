@@ -95,13 +95,19 @@ class PortAudioBackend(SoundBackend):
                     continue
                 self._open_streams.add(stream)
                 return stream
-        what, code = ("microphone", "ERR_MIC_UNAVAILABLE")
+        what, code, key = ("microphone", "ERR_MIC_UNAVAILABLE", "input")
         if direction == "output":
-            what, code = ("speaker", "ERR_SPEAKER_UNAVAILABLE")
+            what, code, key = ("speaker", "ERR_SPEAKER_UNAVAILABLE", "output")
+        # What PortAudio says of it is its number and its own function, which helps nobody but us.
+        log.info("PortAudio refuses a device", direction=direction, device=device.name, fault=str(fault))
+        remedy = (
+            "See whether it is plugged in and whether another program holds it, or choose another one: `glove devices` "
+            f"lists them, `{key}` under `[device]` in glove.toml names one. It is tried again all the time."
+        )
         raise GloveVoiceError(
             code,
-            f"The {what} {device.name!r} cannot be opened: {fault}.",
-            "See whether another program holds it, and which devices there are with `glove devices`.",
+            f"The {what} {device.name!r} cannot be opened.",
+            remedy,
             fault,
         )
 

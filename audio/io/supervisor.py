@@ -236,7 +236,9 @@ class Supervisor:
     async def _look_for(self, lane: Lane, search: _Search) -> None:
         """The device is not there: perhaps it has come since the sound system last looked."""
         what = "microphone" if lane.direction == "input" else "speaker"
-        lane.trouble = f"There is no {what}" + ("." if lane.wanted == "default" else f" called {lane.wanted!r}.")
+        lane.trouble = f"There is no {what}. Plug one in, it is found by itself."
+        if lane.wanted != "default":
+            lane.trouble = f"There is no {what} called {lane.wanted!r}. `glove devices` lists what there is."
         lane.rung, lane.rounds = Rung.STREAM, 0
         search.failed(clock.now())
         if self._worth_restarting(lane):
@@ -333,7 +335,13 @@ class Supervisor:
             self.abandoned += 1
             raise GloveVoiceError("ERR_AUDIO_TIMEOUT", "The sound system does not answer.", cause=fault) from fault
         except (OSError, RuntimeError, ValueError) as fault:
-            raise GloveVoiceError("ERR_AUDIO_DEVICE", f"The sound system failed: {fault}", cause=fault) from fault
+            log.warning("the sound system failed", fault=str(fault))
+            raise GloveVoiceError(
+                "ERR_AUDIO_DEVICE",
+                "The sound system failed.",
+                "It is tried again all the time; `glove doctor` checks what it needs.",
+                fault,
+            ) from fault
 
 
 def _answer(loop: asyncio.AbstractEventLoop, answer: asyncio.Future[T], work: Callable[[], T]) -> None:

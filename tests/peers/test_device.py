@@ -276,7 +276,7 @@ async def test_case_a2_a_machine_without_any_sound_device_waits_for_one(tmp_path
     last = out.decode().strip().splitlines()[-1]
     if "down" not in last:
         pytest.skip("this machine has a sound device")
-    assert last == "down There is no microphone. There is no speaker. True"
+    assert last.startswith("down There is no microphone. ") and last.endswith(" True") and "no speaker" in last
 
 
 def block(seconds: float) -> None:

@@ -142,8 +142,8 @@ def test_somebody_who_is_louder_than_the_echo_is_heard_at_once_after_a_slip() ->
     path.slipped()
     far, near = far_end(1), room(far_end(1), gain=2.5)
     heard = through(path, round_to_pcm(room(far, delay_ms=90).astype(float) + near), far).reshape(-1, FRAME_SAMPLES)
-    assert int(heard.any(axis=1).argmax()) < 25
-    assert heard.any(axis=1).mean() > 0.6
+    loud = np.flatnonzero(np.abs(heard).max(axis=1) > 1500)
+    assert loud[0] < 30 and loud.size > 20, "its syllables, from the first on"
 
 
 def test_after_a_long_silence_the_first_word_is_not_heard_although_reference_and_echo_have_moved() -> None:

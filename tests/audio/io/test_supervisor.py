@@ -65,7 +65,7 @@ async def test_case_a2_a_device_that_is_missing_at_the_start_is_found_when_it_co
     async with desk:
         await asyncio.sleep(30)
         assert desk.room.health.state == "degraded"
-        assert desk.room.health.reason == f"There is no {which}."
+        assert desk.room.health.reason == f"There is no {which}. Plug one in, it is found by itself."
         assert len(desk.frames) > 2900, "the session's clock goes on"
         device.present = True
         assert await desk.until(lambda: desk.room.health.state == "ok") <= 2.0
