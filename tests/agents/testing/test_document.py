@@ -14,8 +14,9 @@ EXAMPLES = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8")
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_the_examples_run(example: str, capsys: pytest.CaptureFixture[str]) -> None:
     exec(compile(example, str(PAGE), "exec"), {"__name__": "example"})
-    if "print(" in example:
-        assert "starts_empty" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    for suite, check in (("check_store(", "starts_empty"), ("check_streaming_stt(", "connects_and_disconnects")):
+        assert (check in out) is (suite in example)
 
 
 def test_everything_that_is_named_is_there() -> None:
