@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from typing import Any, get_args
 from urllib.parse import parse_qsl, urlsplit
@@ -11,6 +12,7 @@ import numpy as np
 from cartesia.types import STTErrorResponse
 from cartesia.types.stt.manual_finalize_websocket_params import ManualFinalizeWebsocketParams
 from cartesia.types.stt.stt_manual_finalize_websocket_request import STTManualFinalizeWebsocketRequest
+from deepgram.listen.v1.client import V1Client
 from deepgram.listen.v1.types import (
     ListenV1CloseStream,
     ListenV1Error,
@@ -51,10 +53,6 @@ class FakeDeepgram(FakeStream):
 
     def opened(self, connection: FakeConnection) -> None:
         query = dict(parse_qsl(urlsplit(connection.target.url).query))
-        import inspect
-
-        from deepgram.listen.v1.client import V1Client
-
         assert set(query) <= set(inspect.signature(V1Client.connect).parameters)
 
     def told(self, connection: FakeConnection, message: str) -> None:
