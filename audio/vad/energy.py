@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from audio.pcm import CAPTURE_RATE_HZ, Pcm, ms_to_samples, rms
+import numpy as np
+
+from audio.pcm import CAPTURE_RATE_HZ, Pcm, ms_to_samples, rms, silence
 from audio.vad.base import SpeechEnd, SpeechProb, SpeechStart, VadAdapter, VadEvent
 
 _SLICE_SAMPLES = CAPTURE_RATE_HZ // 100
 """Longest stretch judged at once (10 ms), so that what is detected does not depend on how sound is delivered."""
+_LEAST_SAMPLES = _SLICE_SAMPLES // 2
+"""A shorter piece has no level of its own, since a voice swings more slowly: it is judged with what came before it."""
 _FALL_S = 0.036
 _RISE_S = 0.4
 """Time constants of the noise floor below and above its value."""
@@ -76,6 +80,7 @@ class EnergyVad(VadAdapter):
         self._speech = _Run()
         self._silence = _Run()
         self._last_speech = 0
+        self._recent = silence(0)
 
     @property
     def is_speaking(self) -> bool:
@@ -106,7 +111,7 @@ class EnergyVad(VadAdapter):
 
     def _judge(self, piece: Pcm, ends_chunk: bool, events: list[VadEvent]) -> None:
         self._fed += piece.size
-        level = rms(piece)
+        level = self._level(piece)
         threshold = self.current_threshold
         is_speech = level > threshold
         events.append(SpeechProb(self._fed, min(1.0, level / (2 * threshold)) if threshold else float(is_speech)))
@@ -116,6 +121,12 @@ class EnergyVad(VadAdapter):
             self._heard_speech(piece.size, int(ends_chunk), events)
         else:
             self._heard_silence(piece.size, int(ends_chunk), events)
+
+    def _level(self, piece: Pcm) -> float:
+        short = piece.size < _LEAST_SAMPLES
+        stretch = np.concatenate((self._recent, piece))[-_SLICE_SAMPLES:] if short else piece
+        self._recent = stretch
+        return rms(stretch)
 
     def _follow(self, level: float, is_speech: bool, seconds: float) -> None:
         """Move the noise floor by what ``seconds`` of ``level`` say about it."""
