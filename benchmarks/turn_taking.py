@@ -9,12 +9,16 @@ there to compare.
 Barge-in: when somebody speaks over the agent it is silent within 150 ms at the median and 250 ms at the 95th
 percentile, and it is decided within 900 ms of that whether it stays so.
 
+Echo: at least 30 dB are taken away on the linear case, and somebody 6 dB louder than the echo is heard for 90 % of what
+they say (see ``benchmarks/echo.py``).
+
 Exit 1 where a limit is missed, 2 where there are no recordings to measure with.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import sys
 from collections.abc import Callable
@@ -24,6 +28,7 @@ REPO = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(REPO), str(REPO / "benchmarks")]
 
 import barging_in
+import echo
 import endpointing
 
 from agents.base.weights import WeightsStore
@@ -47,7 +52,7 @@ def main() -> int:
     shared = Path(os.environ.get("GLOVE_SHARED", REPO.parent / "shared"))
     parser.add_argument("--audio", type=Path, default=shared / "audio", help="a folder with manifest.json")
     parser.add_argument("--detectors", default="combined,rules")
-    parser.add_argument("--parts", default="endpointing,barge-in")
+    parser.add_argument("--parts", default="endpointing,barge-in,echo")
     parser.add_argument("--details", action="store_true", help="every cut-off and every commit")
     arguments = parser.parse_args()
     if not (arguments.audio / "manifest.json").is_file():
@@ -56,6 +61,7 @@ def main() -> int:
     reports: dict[str, Callable[[], bool]] = {
         "endpointing": lambda: report_endpointing(arguments.audio, arguments.detectors.split(","), arguments.details),
         "barge-in": lambda: report_barge_in(arguments.audio, arguments.details),
+        "echo": lambda: echo.report(asyncio.run(echo.own_voice())),
     }
     met = [reports[part]() for part in arguments.parts.split(",")]
     return 0 if all(met) else 1
