@@ -75,6 +75,7 @@ async def gives_copies(store: StoreAdapter) -> None:
     result.result.data["found"].append(2)
     for read in (store.get_messages, store.get_visible_messages):
         taken = await read()
+        same(len(taken), 2, "lists of messages are handed out as copies")
         taken[0].text = "changed by a reader"
         _first(taken[0].tool_calls).input_args["in"].clear()
         _first(taken[1].tool_results).result.data["found"].clear()

@@ -22,6 +22,27 @@ async def test_they_do_what_every_store_must_while_nothing_is_to_go_wrong() -> N
     assert await check_store(faulty) == await check_store(interrupting) == plain
 
 
+async def test_a_store_that_lends_its_own_list_is_told_so() -> None:
+    class Lending(MemoryStore):
+        def __init__(self) -> None:
+            super().__init__()
+            self.kept: list[Message] = []
+
+        async def append_messages(self, messages: list[Message]) -> None:
+            self.kept += messages
+
+        async def get_messages(self) -> list[Message]:
+            return self.kept
+
+        get_visible_messages = get_messages
+
+    async def lending() -> StoreAdapter:
+        return Lending()
+
+    with pytest.raises(AssertionError, match="lists of messages are handed out as copies"):
+        await check_store(lending)
+
+
 async def make_plain() -> StoreAdapter:
     return MemoryStore()
 
