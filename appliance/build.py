@@ -172,6 +172,7 @@ class Parts:
             detector=self.judges.detector(self.config, self.mind),
             settings=voice_settings(self.config),
             attention=attention,
+            language_of=None if (intents := self.mind.intents) is None else intents.language_of,
         )
         agent.set_wake_handler(lambda wake: voice.speak_up(wake.run))
         detector = attention.detector if attention is not None else None
@@ -231,6 +232,7 @@ async def load_parts(config: GloveConfig, *, lasting_timers: bool = True) -> Par
             _warm_voice(voices, config.speech.default_language),
         )
         stt, partials, judges, _, _ = await loading
+        judges.tell_trouble()
         await mind.timers.start()
     except BaseException:
         await mind.close()
@@ -250,7 +252,12 @@ def voice_settings(config: GloveConfig) -> VoiceSettings:
         turn_mode=config.turns.mode,
         language=config.speech.fixed_language,
         reply_language=config.speech.default_language,
-        turns=TurnSettings(preroll_ms=config.turns.preroll_ms, preemptive=preemptive),
+        turns=TurnSettings(
+            preroll_ms=config.turns.preroll_ms,
+            preemptive=preemptive,
+            far_field_ratio=config.turns.far_field_ratio,
+            hears_all=config.stt.hears_all,
+        ),
     )
 
 

@@ -91,6 +91,11 @@ class SttConfig(Section):
     fallback: Literal["local", "none"] = Field(
         default="local", description="Who recognises speech while the provider is in trouble: this machine, or nobody."
     )
+    hears_all: bool = Field(
+        default=False,
+        description="Send a service that hears while you speak everything it can hear while the appliance listens, "
+        "not only what the voice detector takes for speech.",
+    )
 
     _is_address = field_validator("url")(_address)
 
@@ -135,6 +140,12 @@ class TurnsConfig(Section):
     )
     unfinished_hold_ms: Ms = Field(default=1200, description="Extra wait after a text that does not end a sentence.")
     dictation_hold_ms: Ms = Field(default=2000, description="Extra wait while digits or letters are being dictated.")
+    far_field_ratio: float = Field(
+        default=0.25,
+        ge=0,
+        le=1,
+        description="Voices quieter than this part of the turns before belong to another table; 0 hears everybody.",
+    )
     preemptive: Literal["auto", "on", "off"] = Field(
         default="auto",
         description="Ask the model already while waiting whether a turn is over; now and then in vain. auto does so "

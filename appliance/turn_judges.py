@@ -28,10 +28,17 @@ class TurnJudges:
     Attributes:
         ear: listens to the voice, or None.
         scorer: judges texts, or None.
+        trouble: why there is no ear although one is wanted.
     """
 
     ear: SmartTurn | None = None
     scorer: RemoteScorer | None = None
+    trouble: GloveError | None = None
+
+    def tell_trouble(self) -> None:
+        """Log what is missing, once everything else is known to work: nobody needs two complaints about one cause."""
+        if self.trouble is not None:
+            log.warning("turns end by their words alone", code=self.trouble.code, error=self.trouble.message)
 
     def detector(self, config: GloveConfig, mind: Mind) -> TurnDetector:
         """The detector of one session; complete commands are answered soonest with any of them."""
@@ -66,19 +73,15 @@ def build_judges(config: GloveConfig) -> TurnJudges:
     Raises:
         ConfigError: ``ERR_TURN_SCORER``: there is no usable address of a scorer where one is needed.
     """
-    return TurnJudges(_ear(config), _scorer(config))
-
-
-def _ear(config: GloveConfig) -> SmartTurn | None:
+    scorer = _scorer(config)
     if not wants_ear(config):
-        return None
+        return TurnJudges(None, scorer)
     from audio.turns.smart_turn import SmartTurn
 
     try:
-        return SmartTurn.load(weights_store(config))
+        return TurnJudges(SmartTurn.load(weights_store(config)), scorer)
     except GloveError as fault:
-        log.warning("turns end by their words alone", code=fault.code, error=fault.message)
-        return None
+        return TurnJudges(None, scorer, fault)
 
 
 def _scorer(config: GloveConfig) -> RemoteScorer | None:

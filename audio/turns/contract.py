@@ -53,7 +53,7 @@ class TurnSettings:
         far_field_ratio: part of the loudness of the turns before below which a voice belongs to another table; 0 takes
             everybody's.
         hears_all: whether a streaming recogniser hears all sound and not only confirmed speech, so that what the voice
-            detector misses is not lost.
+            detector misses is not lost. A service then hears, and bills, the whole room.
         barge_in: limits of interruption.
     """
 
@@ -65,7 +65,7 @@ class TurnSettings:
     noise_s: float = 15.0
     pad_ms: int = 500
     far_field_ratio: float = 0.25
-    hears_all: bool = True
+    hears_all: bool = False
     preemptive: bool = False
     barge_in: BargeInTimes = field(default_factory=BargeInTimes)
 

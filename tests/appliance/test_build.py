@@ -286,7 +286,9 @@ async def test_holds_reach_the_detector() -> None:
 @pytest.mark.parametrize("detector", ["rules", "combined", "smart-turn"])
 def test_turns_end_by_their_words_where_the_ear_is_missing_or_not_wanted(detector: str, tmp_path: Path) -> None:
     nowhere = {"dir": str(tmp_path), "sources": ["cache"]}
-    assert build_judges(config(turns={"detector": detector}, weights=nowhere)) == TurnJudges()
+    judges = build_judges(config(turns={"detector": detector}, weights=nowhere))
+    assert (judges.ear, judges.scorer) == (None, None)
+    assert (judges.trouble is not None) == (detector != "rules")
 
 
 def test_a_scorer_of_texts_needs_an_address() -> None:
