@@ -66,6 +66,8 @@ class GloveVoice:
         detector: says how long to wait after silence; rules when None.
         settings: behaviour.
         attention: when to listen; an open microphone when None. Only for ``vad`` mode.
+        language_of: given a typed line and the language spoken last, the language of the line; None: not known, and
+            the one spoken last is taken.
     """
 
     def __init__(
@@ -80,6 +82,7 @@ class GloveVoice:
         detector: TurnDetector | None = None,
         settings: VoiceSettings | None = None,
         attention: Attending | None = None,
+        language_of: Callable[[str, str], str | None] | None = None,
     ) -> None:
         self.events = Emitter()
         self.settings = settings or VoiceSettings()
@@ -93,6 +96,7 @@ class GloveVoice:
         self._partials = partials
         self._detector = detector
         self._attending = attention
+        self._language_of = language_of
         self._mode = Mode.IDLE
         self._engine: TurnEngine | None = None
         self._transcriber: Transcriber | None = None
@@ -247,8 +251,10 @@ class GloveVoice:
 
     def say_to_agent(self, text: str) -> None:
         """A typed line: a turn like a spoken one. Blank lines are ignored."""
-        if text.strip() and self.is_active:
-            self.turn(Committed(text.strip(), self._language, self._io.time_s, "typed"))
+        line = text.strip()
+        if line and self.is_active:
+            known = None if self._language_of is None else self._language_of(line, self._language)
+            self.turn(Committed(line, known or self._language, self._io.time_s, "typed"))
 
     def interrupt(self) -> None:
         """Cut what the agent is doing and listen."""

@@ -109,6 +109,11 @@ class IntentFirst:
         """Whether ``text`` is already a complete command for the tools of the last turn (or of ``warm``)."""
         return bool(self._tools) and bool(_shared.get(self._tools).match(text, language))
 
+    def language_of(self, text: str, language: str | None = None) -> str | None:
+        """The language of the sentences that understand ``text``, ``language`` first; None if none do."""
+        matches = _shared.get(self._tools).match(text, language) if self._tools else []
+        return matches[0].language if matches else None
+
     async def prompt(self, request: PromptRequest, notify: Notify, abort: AbortToken) -> ModelResult:
         """Answer ``request`` from sentences, or let ``inner`` do it. Raises what ``inner`` raises, and ``Aborted``."""
         abort.check()

@@ -192,6 +192,15 @@ async def test_complete_speaks_of_the_tools_last_offered() -> None:
     assert not model.complete("Turn on the", "en")
 
 
+def test_a_known_sentence_tells_its_language() -> None:
+    model = IntentFirst(ScriptedModel())
+    assert model.language_of("Stopp!", "en") is None, "no tool is known yet"
+    model.warm([LAMP, HALT])
+    assert model.language_of("Stopp!", "en") == "de"
+    assert model.language_of("Turn on the kitchen light", "de") == "en"
+    assert model.language_of("Guten Appetit", "en") is None
+
+
 def test_a_new_set_of_tools_is_compiled_anew() -> None:
     for index in range(12):
         tool = Tool("t", "", _noop, NoArgs, sentences=(Sentences("en", (f"say word{index}x",)),))
