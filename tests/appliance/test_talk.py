@@ -13,11 +13,12 @@ import pytest
 
 from agents.base.errors import InputError
 from appliance.config import GloveConfig
-from appliance.conversation import run_talk
+from appliance.conversation import run_talk, talk
 from appliance.streams import STREAM
 from appliance.talk import TalkOptions, validated
 from audio.io.pump import PumpRoom
 from tests.appliance.conftest import SIMULATED, Ended
+from tests.appliance.house import simulated
 
 Glove = Callable[..., Ended]
 
@@ -146,3 +147,13 @@ def test_without_its_key_a_configured_model_is_refused(glove: Glove) -> None:
     ended = glove("talk", "--say", "hello", "--out", "out.wav", "--pace", "fast")
     assert ended.code == 2
     assert "ANTHROPIC_API_KEY" in ended.err_lines[-1]
+
+
+async def test_a_typed_line_is_answered_in_its_own_language(tmp_path: Path) -> None:
+    events = tmp_path / "events.jsonl"
+    lines = ("Wie spät ist es?", "What time is it?", "Stelle einen Timer auf fünf Minuten.")
+    assert await talk(TalkOptions(None, tmp_path / "out.wav", events, "fast", lines), simulated()) == 0
+    told = events_of(events)
+    assert [event["language"] for event in told if event["type"] == "user_turn"][:3] == ["de", "en", "de"]
+    heard = [event["heard"] for event in told if event["type"] == "agent_speech_stopped"]
+    assert [words.split()[0] for words in heard[:2]] == ["Es", "It"]
