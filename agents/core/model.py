@@ -22,12 +22,14 @@ class Sentences:
         templates: for example ``("set [a] timer for {minutes} minute[s]",)``; slots name arguments of the tool.
         lists: slot name → text values, or a range ``(low, high)`` for numbers (digits and words both match).
         arguments: fixed arguments added to every match.
+        hands_over: whether the model answers when the tool, called by one of these, cannot (its status is ``error``).
     """
 
     language: str
     templates: tuple[str, ...]
     lists: dict[str, tuple[str, ...] | tuple[int, int] | dict[str, Any]] = field(default_factory=dict[str, Any])
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])
+    hands_over: bool = False
 
 
 @dataclass(frozen=True)

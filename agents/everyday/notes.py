@@ -99,6 +99,13 @@ _RECALL = (
             "(find|read) my notes (about|on) {topic}",
         ),
         _TOPIC,
+        hands_over=True,
+    ),
+    Sentences(
+        "en",
+        ("where (is|are) {topic}", "where did (i|we) (put|leave|park|hide|store) {topic}"),
+        {"topic": {"wildcard": True, "pattern": "(my|our) .+"}},
+        hands_over=True,
     ),
     Sentences(
         "de",
@@ -122,6 +129,17 @@ _RECALL = (
             "(finde|lies) meine notizen (über|zu) {topic}",
         ),
         _TOPIC,
+        hands_over=True,
+    ),
+    Sentences(
+        "de",
+        (
+            "wo (ist|sind|steht|stehen|liegt|liegen) (mein|meine|unser|unsere) {topic}",
+            "wo (habe|hab) ich (mein|meine|meinen|unser|unsere|unseren) {topic} "
+            "(hingelegt|hingetan|gelassen|abgestellt|geparkt|versteckt)",
+        ),
+        _TOPIC,
+        hands_over=True,
     ),
 )
 _FORGET = (
@@ -196,7 +214,7 @@ def note_tools(book: EverydayBook) -> list[Tool[Any]]:
         data = [{"id": note.id, "fact": note.text, "created": note.created.isoformat()} for note in found]
         if not found:
             if args.topic:
-                return success(
+                return failure(
                     data,
                     pick(
                         language,

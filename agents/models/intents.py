@@ -20,6 +20,9 @@ from agents.models.told import newest, news
 PREFIX = "intent_"
 """Ids of tool calls that came from a sentence begin with this."""
 
+_OR_MODEL = f"{PREFIX}or_model_"
+"""Beginning of the ids of those whose failure the model answers."""
+
 _COMPILE_COST_S = 0.1
 _SPOKEN_MESSAGE_CHARS = 200
 _FALLBACKS = {
@@ -76,7 +79,7 @@ class IntentFirst:
 
     A fresh user message that consists of known sentences becomes tool calls (ids prefixed ``intent_``); their results
     are answered in the tools' own words, followed by the events that were told with the message. Neither costs a model
-    call.
+    call, unless a tool cannot help and its sentences hand over to ``inner``.
 
     Args:
         inner: the model in force.
@@ -120,7 +123,7 @@ class IntentFirst:
         last = newest(request.messages)
         if last is not None and last.sender == "user":
             if last.tool_results:
-                if all((result.call_id or "").startswith(PREFIX) for result in last.tool_results):
+                if not any(map(_handed_over, last.tool_results)) and all(map(_from_sentence, last.tool_results)):
                     return await self._speak(last.tool_results, request, notify)
             elif _is_plain_turn(last):
                 matches = await self._match(last.text, request)
@@ -143,7 +146,7 @@ class IntentFirst:
             ToolCall(
                 tool_name=match.tool,
                 input_args=match.arguments,
-                id=f"{PREFIX}{uuid.uuid4().hex[:12]}",
+                id=f"{_OR_MODEL if match.hands_over else PREFIX}{uuid.uuid4().hex[:12]}",
                 provider_options={"language": match.language},
             )
             for match in matches
@@ -162,6 +165,14 @@ class IntentFirst:
             await notify(TextDelta(sentence if index == 0 else f" {sentence}", request.reply_id))
         await notify(ModelResponseComplete(text, request.reply_id, (), "end_turn"))
         return ModelResult(messages=[Message(sender="agent", id=request.reply_id, text=text)], stop_reason="end_turn")
+
+
+def _from_sentence(result: ToolResult) -> bool:
+    return (result.call_id or "").startswith(PREFIX)
+
+
+def _handed_over(result: ToolResult) -> bool:
+    return (result.call_id or "").startswith(_OR_MODEL) and result.result.status == "error"
 
 
 def _is_plain_turn(message: Message) -> bool:

@@ -36,11 +36,12 @@ _SHAPED_VALUES = 20
 
 @dataclass(frozen=True)
 class Match:
-    """One sentence understood: the tool, its arguments and the language of the template."""
+    """One sentence understood: the tool, its arguments, the language of the template, who answers what it cannot."""
 
     tool: str
     arguments: dict[str, Any]
     language: str
+    hands_over: bool = False
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,8 @@ class SentenceMatcher:
             for result in recognize_ranked(utterance.text, candidates, language=language):
                 arguments = self._arguments(result, utterance, compiled)
                 if arguments is not None:
-                    return Match(result.intent.name, arguments, language)
+                    hands_over = (result.intent_metadata or {})["hands_over"]
+                    return Match(result.intent.name, arguments, language, hands_over)
         return None
 
     def _arguments(self, result: RecognizeResult, utterance: Utterance, compiled: _Language) -> dict[str, Any] | None:
@@ -201,7 +203,7 @@ def _add_block(tool: str, number: int, sentences: Sentences, compiled: _Language
     shapes = {name: _list_shape(listed, patterns.get(name, "")) for name, listed in slot_lists.items()}
     for text in sentences.templates:
         template = _with_ones(plain_template(text, language), ones)
-        data = _parsed(tool, number, template, slot_lists, sentences.arguments, compiled)
+        data = _parsed(tool, number, template, slot_lists, sentences, compiled)
         sentence = data.sentences[0]
         shape = re.compile(_shape(sentence.expression, shapes), re.IGNORECASE)
         compiled.add(_Template(tool, shape, sentence.get_required_clauses({}), data))
@@ -212,13 +214,14 @@ def _parsed(
     number: int,
     template: str,
     slot_lists: dict[str, SlotList],
-    arguments: dict[str, Any],
+    declared: Sentences,
     compiled: _Language,
 ) -> IntentData:
     from hassil import IntentData
     from hassil.parser import ParseError
 
-    data = IntentData([template], slots=dict(arguments), slot_lists=slot_lists, metadata={"block": number})
+    metadata = {"block": number, "hands_over": declared.hands_over}
+    data = IntentData([template], slots=dict(declared.arguments), slot_lists=slot_lists, metadata=metadata)
     try:
         references = list(cast("Any", data.sentences[0].expression).list_references())
     except (ParseError, AssertionError, ValueError) as fault:

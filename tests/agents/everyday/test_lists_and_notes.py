@@ -7,8 +7,13 @@ from pathlib import Path
 import pytest
 
 from agents.base.errors import GloveError
+from agents.core.glove import Glove
 from agents.everyday.book import EverydayBook
+from agents.everyday.notes import note_tools
+from agents.models.honest import HonestModel
+from agents.models.intents import IntentFirst
 from agents.models.matcher import SentenceMatcher
+from agents.models.scripted import ScriptedModel
 from tests.agents.everyday.desk import Desk
 
 
@@ -48,6 +53,39 @@ async def test_notes_are_found_by_their_words(desk: Desk, matcher: SentenceMatch
     assert await say("What do you remember?") == "You told me: Anna's bike is in the cellar."
     assert await say("Forget everything.") == "Forgotten: Anna's bike is in the cellar."
     assert await say("Vergiss das.", "de") == "So eine Notiz habe ich nicht."
+
+
+async def test_what_is_asked_for_by_its_place_is_found_in_the_notes(desk: Desk, matcher: SentenceMatcher) -> None:
+    await desk.say(matcher, "Remember that my bike is in the garage.")
+    await desk.say(matcher, "Merk dir, dass mein Schlüssel unter der Matte liegt.", "de")
+    assert await desk.say(matcher, "Where is my bike?") == "You told me: My bike is in the garage."
+    assert await desk.say(matcher, "Where did I leave my bike?") == "You told me: My bike is in the garage."
+    assert await desk.say(matcher, "Wo ist mein Schlüssel?", "de") == (
+        "Du hast mir gesagt: Mein Schlüssel unter der Matte liegt."
+    )
+    assert await desk.say(matcher, "Where are my glasses?") == "I have no note about my glasses."
+    assert matcher.match("Where is Paris?") == matcher.match("Wo ist der Eiffelturm?", "de") == []
+
+
+async def test_what_no_note_knows_is_a_question_for_the_model() -> None:
+    inner = ScriptedModel(["Perhaps where you read last."])
+    glove = Glove(model=IntentFirst(inner), builtin_tools=False)
+    for tool in note_tools(EverydayBook()):
+        glove.fold(tool)
+    glove.build()
+    assert (await glove.process_request("Where are my glasses?")).text == "Perhaps where you read last."
+    assert inner.requests[0].messages[0].text == "Where are my glasses?"
+    await glove.process_request("Remember that my glasses are in the car.")
+    found = await glove.process_request("Where are my glasses?")
+    assert found.text == "You told me: My glasses are in the car." and len(inner.requests) == 1
+
+
+async def test_without_a_model_it_says_that_there_is_no_note() -> None:
+    glove = Glove(model=IntentFirst(HonestModel()), builtin_tools=False)
+    for tool in note_tools(EverydayBook()):
+        glove.fold(tool)
+    glove.build()
+    assert (await glove.process_request("Where are my glasses?")).text == "I have no note about my glasses."
 
 
 async def test_many_notes_are_not_all_read_out(desk: Desk, matcher: SentenceMatcher) -> None:
