@@ -221,6 +221,11 @@ class Listening:
         if self._attention is not None:
             self._attention.ask()
 
+    def false_start(self) -> None:
+        """What might have become speech was none: whatever ended meanwhile waited for it."""
+        if self._attention is not None:
+            self._attention.settle()
+
     def utterance_over(self) -> None:
         """What was heard is no turn."""
         self._called = False

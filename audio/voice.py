@@ -364,6 +364,11 @@ class GloveVoice:
         if self._listening is not None:
             self._listening.speech()
 
+    def false_start(self) -> None:
+        """The user does not speak after all."""
+        if self._listening is not None:
+            self._listening.false_start()
+
     def user_stopped(self, speech_end_s: float) -> None:
         """The user is silent."""
         self.emit(UserSpeechStopped(self._io.time_s, round(speech_end_s, 4)))

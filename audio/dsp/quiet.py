@@ -2,7 +2,9 @@
 
 The floor is the least power of the last seconds (minimum statistics), so speech cannot become the floor, since it has
 pauses, and a fan that is switched on can, after a while. Half as loud as the room's noise is loud enough to be heard:
-that adds two decibels, while steady noise in windows of 40 ms varies by a quarter of one.
+that adds two decibels, while steady noise in windows of 40 ms varies by a quarter of one. A room that is quieter than
+ever before shows that what passed for its floor was a sound (somebody was talking already when the microphone was
+opened); such a sound is heard out like any other.
 """
 
 from __future__ import annotations
@@ -50,13 +52,15 @@ class QuietGate:
         return self.quiet
 
     def _judge(self, mean_square: float, samples: int) -> None:
+        before = min((*self._minima, self._minimum))
+        fallen = before != float("inf") and before > MARGIN * max(LEAST_POWER, mean_square)
         self._minimum = min(self._minimum, mean_square)
         self._windows += samples
         if self._windows >= CAPTURE_RATE_HZ:
             self._minima.append(self._minimum)
             self._minimum, self._windows = mean_square, 0
         floor = max(LEAST_POWER, min((*self._minima, self._minimum)))
-        if mean_square > MARGIN * floor:
+        if fallen or mean_square > MARGIN * floor:
             self._hold = round(HOLD_S * CAPTURE_RATE_HZ)
         else:
             self._hold = max(0, self._hold - samples)

@@ -110,6 +110,10 @@ class TurnHost(Protocol):
         """Speech is established."""
         ...
 
+    def false_start(self) -> None:
+        """What might have become speech was none; ``user_started`` was never called for it."""
+        ...
+
     def user_stopped(self, speech_end_s: float) -> None:
         """Silence is established after confirmed speech."""
         ...

@@ -224,8 +224,8 @@ class TurnEngine:
         if event.probability >= self.settings.voiced_probability:
             if self.phase in (Phase.TENTATIVE, Phase.SPEAKING, Phase.TRAILING):
                 self._last_voice = event.sample
-            if self.phase is Phase.TENTATIVE:
-                self._glimpse.drop()
+            if self.phase is Phase.TENTATIVE and not self._misfired:
+                self._glimpse.drop()  # the answer for sound that is over already ends this phase
             if self.phase is Phase.TRAILING:
                 self._move(Phase.SPEAKING)
                 self._foresight.gone()
@@ -334,6 +334,9 @@ class TurnEngine:
             self._move(Phase.QUIET)
             if self._gate is not None:
                 self._gate.cancel()
+            self.barge_in.misfire()
+            self.host.false_start()
+            return
         elif self.phase in (Phase.SPEAKING, Phase.TRAILING):
             self._hold_from(self._last_voice)
             return

@@ -62,3 +62,13 @@ def test_digital_silence_is_quiet_and_a_whisper_after_it_is_not() -> None:
     gate = QuietGate()
     assert quiet(gate, silence(3 * CAPTURE_RATE_HZ))[-1]
     assert not quiet(gate, noise(0.1, 5.0))[-1]
+
+
+def test_what_sounds_while_the_microphone_is_opened_is_not_the_room() -> None:
+    """Somebody calls, more softly than they spoke before: the end of it must not wait for the next sound."""
+    for loud in (np.concatenate((noise(0.5, 2000.0), noise(0.7, 1000.0))), noise(1.2, 1000.0)):
+        gate = QuietGate()
+        quiet(gate, loud)
+        after = quiet(gate, noise(4.0, 30.0))
+        assert not any(after[4:140]), "its end is heard out"
+        assert after[-1]

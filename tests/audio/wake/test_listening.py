@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from agents.models.scripted import Say, ScriptedModel
+from audio.pcm import Pcm
+from audio.vad.base import SpeechProb, VadEvent
+from audio.vad.segment import SegmentMachine, SegmentSettings
 from audio.wake.attention import AttentionSettings
 from tests.support.session import LevelVad, Session
 
@@ -298,3 +302,47 @@ async def test_a_conversation_that_stands_still_is_ended() -> None:
         await session.until(lambda: session.voice.attention == "asleep", 250)
         assert "ERR_TURN_STALLED" in [error.code for error in session.of("error")]
         assert session.voice.settled
+
+
+async def test_a_noise_that_is_no_speech_does_not_keep_attention_when_the_reply_was_cut_in_it() -> None:
+    async with Session(ScriptedModel([LONG]), attention=WAKE, partials=False) as session:
+        session.call()
+        await session.say("Count.")
+        await session.until(lambda: session.of("agent_speech_started"))
+        await asyncio.sleep(0.5)
+        session.living.speak("", 0.15)
+        await session.until(lambda: session.of("playback_paused"))
+        session.voice.interrupt()
+        await session.until(lambda: session.voice.attention == "follow_up", 2)
+        await session.until(lambda: session.voice.attention == "asleep", 8)
+
+
+class Hesitant(LevelVad):
+    """Finds a murmur nearly as likely as speech, without calling it that."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.machine = SegmentMachine(SegmentSettings(positive=0.6, negative=0.5))
+        self.murmurs = False
+
+    def process(self, pcm: Pcm) -> list[VadEvent]:
+        events = super().process(pcm)
+        if not self.murmurs:
+            return events
+        return [replace(event, probability=0.45) if isinstance(event, SpeechProb) else event for event in events]
+
+
+async def test_a_murmur_behind_a_noise_does_not_keep_the_session_waiting() -> None:
+    """The recogniser is still looking into the noise when the murmur comes."""
+    vad = Hesitant()
+    async with Session(ScriptedModel([LONG]), attention=WAKE, vad=vad) as session:
+        session.stt._latency_s = 1.0
+        session.call()
+        await session.say("Count.")
+        await session.until(lambda: session.of("agent_speech_started"))
+        await asyncio.sleep(0.5)
+        session.living.speak("", 0.15)
+        await session.until(lambda: session.of("playback_paused"))
+        await asyncio.sleep(0.75)
+        vad.murmurs = True
+        await session.until(lambda: session.voice.attention == "follow_up", 30)
