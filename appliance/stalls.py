@@ -25,6 +25,9 @@ log = structlog.get_logger(__name__)
 LIMIT_S = 0.05
 """A turn of the loop that takes this long is a stall."""
 
+SERIOUS_S = 0.2
+"""From this on a stall is a warning. A shorter one, or one of the start when nobody is listening yet, is only noted."""
+
 LOOK_S = 0.04
 """Between two looks of the thread; a stall shorter than ``LIMIT_S + LOOK_S`` may be reported without its stack."""
 
@@ -42,11 +45,15 @@ class WatchedSelector(selectors.DefaultSelector):
         busy_since: ``perf_counter`` when the loop began its turn; None while it waits.
         stalls: how many turns were too long.
         longest_s: the longest of them, in seconds.
+        starting: whether nobody is listening yet.
+        culprit: ``busy_since`` of the turn that was last found to be too long, and the stack it stood in.
     """
 
     def __init__(self, limit_s: float = LIMIT_S) -> None:
         super().__init__()
         self.limit_s = limit_s
+        self.starting = True
+        self.culprit: tuple[float, str] | None = None
         self.busy_since: float | None = None
         self.stalls = 0
         self.longest_s = 0.0
@@ -66,7 +73,9 @@ class WatchedSelector(selectors.DefaultSelector):
             return
         self.stalls += 1
         self.longest_s = max(self.longest_s, took_s)
-        log.warning("the event loop stood still", ms=round(1000 * took_s))
+        where = self.culprit[1] if self.culprit is not None and self.culprit[0] == self.busy_since else ""
+        serious = took_s >= SERIOUS_S and not self.starting
+        (log.warning if serious else log.info)("the event loop stood still", ms=round(1000 * took_s), where=where)
 
 
 class StallWatch:
@@ -101,6 +110,7 @@ class StallWatch:
     def start(self) -> None:
         """Begin to look for what causes stalls; call it on the loop. Idempotent; on another loop it does nothing."""
         if self._thread is None and self._selector is not None:
+            self._selector.starting = False
             self._owner = threading.get_ident()
             self._thread = threading.Thread(target=self._run, args=(self._selector,), name="stall-watch", daemon=True)
             self._thread.start()
@@ -114,12 +124,17 @@ class StallWatch:
         reported = None
         while not self._stop.wait(LOOK_S):
             since = selector.busy_since
-            if since is None or since == reported or perf_counter() - since < self._limit_s:
+            took_s = 0.0 if since is None else perf_counter() - since
+            if since is None or since == reported or took_s < self._limit_s:
                 continue
-            where = self._stack()
-            if selector.busy_since == since:  # it has not ended meanwhile, so this is the culprit
+            if selector.culprit is None or selector.culprit[0] != since:
+                where = self._stack()
+                if selector.busy_since != since:
+                    continue  # it has ended meanwhile, so this is not the culprit
+                selector.culprit = (since, where)
+            if took_s >= max(self._limit_s, SERIOUS_S):  # it may never end, so that nothing else would tell
                 reported = since
-                log.warning("the event loop stands still", where=where)
+                log.warning("the event loop stands still", where=selector.culprit[1])
 
     def _stack(self) -> str:
         frame: FrameType | None = sys._current_frames().get(self._owner)  # pyright: ignore[reportPrivateUsage]
