@@ -47,9 +47,13 @@ class Scope:
         return task
 
     def supervise(self, factory: Callable[[], Awaitable[Any]], name: str, backoff: Backoff) -> asyncio.Task[Any]:
-        """Run ``factory()`` again after each failure, with ``backoff``, until its budget is used up or it returns."""
+        """Run ``factory()`` again after each failure, with ``backoff``, until its budget is used up or it returns.
+
+        A failure that only repeats the one before is logged at ``info``.
+        """
 
         async def run() -> None:
+            told = ""
             while True:
                 started = asyncio.get_running_loop().time()
                 try:
@@ -60,7 +64,9 @@ class Scope:
                     if backoff.exhausted:
                         raise
                     delay = backoff.next_delay()
-                    log.warning("child failed, restarting", child=name, delay_s=delay, error=repr(fault))
+                    tell = log.info if repr(fault) == told else log.warning
+                    told = repr(fault)
+                    tell("child failed, restarting", child=name, delay_s=delay, error=told)
                     await asyncio.sleep(delay)
 
         return self.spawn(run(), name)

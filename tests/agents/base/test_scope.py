@@ -89,6 +89,19 @@ async def test_a_supervised_child_is_restarted_with_growing_pauses_until_it_succ
     await scope.close()
 
 
+async def test_a_failure_that_repeats_itself_is_a_warning_once() -> None:
+    scope, faults = Scope("room"), iter([OSError("taken"), OSError("taken"), OSError("taken"), OSError("forbidden")])
+
+    async def work() -> None:
+        if (fault := next(faults, None)) is not None:
+            raise fault
+
+    with structlog.testing.capture_logs() as logs:
+        await scope.supervise(work, "page", Backoff())
+    assert [entry["log_level"] for entry in logs] == ["warning", "info", "info", "warning"]
+    await scope.close()
+
+
 async def test_a_supervised_child_that_exhausts_its_budget_is_a_fault() -> None:
     faults: list[str] = []
     scope, starts = Scope("room", on_fault=lambda name, fault: faults.append(name)), []
