@@ -23,7 +23,7 @@ from agents.core.extensions.skills import Skill, SkillHandler
 from agents.core.extensions.subagents import SubAgentFactory, SubAgentKind
 from agents.core.external import Events
 from agents.core.messages import ContentPart, Delivery, Message
-from agents.core.model import ModelAdapter
+from agents.core.model import ModelAdapter, checked_model
 from agents.core.observer import Compaction
 from agents.core.permissions import ANSWER_LIMIT_S
 from agents.core.preparers import TurnPreparer, TurnPreparers
@@ -57,6 +57,9 @@ class AgentBuilder(ABC):
             write; of tools with these names that are folded before ``build``, those are kept.
         providers: context providers, where several agents share them; its own when None.
         preparers: turn preparers, likewise.
+
+    Raises:
+        ConfigError: ``ERR_MODEL_ADAPTER``: ``model`` is no model adapter.
     """
 
     def __init__(
@@ -78,7 +81,7 @@ class AgentBuilder(ABC):
         preparers: TurnPreparers | None = None,
     ) -> None:
         self.server_mode = server_mode
-        self._prompt = PromptMachine(model, system_prompt, summarise=summarise_tool_results)
+        self._prompt = PromptMachine(checked_model(model), system_prompt, summarise=summarise_tool_results)
         self._store = store
         self._display = display or DisplayManager()
         self._compaction = compaction or Compaction()
@@ -205,8 +208,8 @@ class AgentBuilder(ABC):
         return self
 
     def set_model(self, model: ModelAdapter) -> None:
-        """Use ``model`` from the next model call on."""
-        self._prompt.model = model
+        """Use ``model`` from the next model call on. Raises ``ConfigError`` (``ERR_MODEL_ADAPTER``) if it is none."""
+        self._prompt.model = checked_model(model)
 
     def set_system_prompt(self, system_prompt: str) -> None:
         """Use ``system_prompt`` from the next model call on."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from agents.base.abort import AbortToken
+from agents.base.errors import ConfigError
 from agents.core.events import AgentEvent
 from agents.core.messages import Message, ModelResult, new_reply_id
 
@@ -76,6 +77,17 @@ class ModelAdapter(Protocol):
     async def prompt(self, request: PromptRequest, notify: Notify, abort: AbortToken) -> ModelResult:
         """Answer ``request``. Raises ``Aborted`` when stopped and ``GloveError`` for provider faults."""
         ...
+
+
+def checked_model(model: ModelAdapter) -> ModelAdapter:
+    """``model`` itself. Raises ``ConfigError`` (``ERR_MODEL_ADAPTER``) for what is none, such as a model's name."""
+    if not callable(getattr(model, "prompt", None)):
+        raise ConfigError(
+            "ERR_MODEL_ADAPTER",
+            f"An agent needs a model adapter, not a value of type {type(model).__name__}.",
+            'Make one of a name with agents.models.providers: create_adapter("anthropic", name).',
+        )
+    return model
 
 
 @runtime_checkable

@@ -147,6 +147,10 @@ class SubAgents:
             context.abort.check()
             log.exception("a subagent could not be made", subagent=args.name)
             return failed(f"The factory of the subagent {args.name!r} threw: {text_of(fault)}")
+        if not _is_agent(child):
+            made = type(child).__name__
+            log.error("a subagent's factory made no agent", subagent=args.name, made=made)
+            return failed(f"The factory of the subagent {args.name!r} made no agent, but a value of type {made}.")
         relay = Relay(self._notify)
         child.add_subscriber(relay)
         try:
@@ -174,3 +178,10 @@ class SubAgents:
             if not work.done():
                 let_go(work, f"the subagent {args.name}")
         return work.result()
+
+
+def _is_agent(made: object) -> bool:
+    """Whether what a factory returned can be used as a ``SubAgent``."""
+    return all(
+        callable(getattr(made, name, None)) for name in ("process_request", "add_subscriber", "remove_subscriber")
+    )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
 from agents.base import clock
 from agents.base.abort import Aborted, AbortToken
-from agents.base.errors import GloveError
+from agents.base.errors import ConfigError, GloveError
 from agents.core.events import AgentEvent, ModelResponse, TextDelta, TokenConsumption
 from agents.core.glove import Glove
 from agents.core.messages import ContentPart, InboxItem, ModelResult, Source
@@ -189,6 +190,18 @@ async def test_a_request_that_comes_late_does_not_overtake() -> None:
     await asyncio.gather(*earlier)
     assert await story(glove.store) == [text for i in range(3) for text in (f"user: q{i}", f"agent: re q{i}")]
     assert not glove.busy
+
+
+async def test_the_name_of_a_model_is_no_model() -> None:
+    name: Any = "gpt-4"
+    with pytest.raises(ConfigError, match=r"not a value of type str.*create_adapter") as refused:
+        Glove(model=name)
+    assert refused.value.code == "ERR_MODEL_ADAPTER"
+    with ScriptedModel(["Still here."]) as model:
+        glove = Glove(model=model).build()
+        with pytest.raises(ConfigError):
+            glove.set_model(name)
+        assert (await glove.process_request("hello?")).text == "Still here."
 
 
 async def test_a_model_that_does_not_listen_cannot_hold_up_an_abort() -> None:

@@ -143,6 +143,10 @@ def unbuilt(request: SubAgentRequest) -> Glove:
     return Glove(model=ScriptedModel([]))
 
 
+def no_agent(request: SubAgentRequest) -> Any:
+    return "a fox"
+
+
 def itself(request: SubAgentRequest) -> Glove:
     return request.parent_controls.glove
 
@@ -154,6 +158,7 @@ def itself(request: SubAgentRequest) -> Glove:
         (throwing_later, "The factory of the subagent 'scout' threw: no room"),
         (failing, "The subagent 'scout' failed: No route."),
         (unbuilt, "The subagent 'scout' failed: The agent is not built yet. Call build() first."),
+        (no_agent, "The factory of the subagent 'scout' made no agent, but a value of type str."),
         (itself, "The subagent 'scout' failed: What runs inside a turn asked its own agent"),
     ],
 )
