@@ -31,6 +31,13 @@ _PHRASES: dict[str, dict[str, str]] = {
         "fr": "Désolé, je n'arrive pas à joindre mon modèle de langage.",
         "ja": "すみません、今は言語モデルに接続できません。",
     },
+    "hard_of_hearing": {
+        "en": "Sorry, I cannot use my speech recognition right now.",
+        "de": "Entschuldigung, ich kann meine Spracherkennung gerade nicht benutzen.",
+        "es": "Perdona, ahora mismo no puedo usar mi reconocimiento de voz.",
+        "fr": "Désolé, je ne peux pas utiliser ma reconnaissance vocale pour le moment.",
+        "ja": "すみません、今は音声認識を使えません。",
+    },
     "failed": {
         "en": "Sorry, something went wrong.",
         "de": "Entschuldigung, da ist etwas schiefgegangen.",
@@ -52,7 +59,9 @@ def failure_phrase(code: str, language: str) -> str:
     match code:
         case "ERR_MODEL_UNREACHABLE" | "ERR_MODEL_RATE_LIMIT" | "ERR_MODEL_AUTH":
             return phrase("unreachable", language)
-        case "ERR_STT_TIMEOUT" | "ERR_STT_CONNECTION":
+        case "ERR_STT_AUTH" | "ERR_STT_LIMIT":
+            return phrase("hard_of_hearing", language)
+        case _ if code.startswith("ERR_STT_"):  # saying it once more may help
             return phrase("not_understood", language)
         case _:
             return phrase("failed", language)

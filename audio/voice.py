@@ -33,7 +33,7 @@ from audio.events import (
 from audio.io.base import AudioIO
 from audio.listening import Listening
 from audio.pcm import Pcm
-from audio.phrases import phrase
+from audio.phrases import failure_phrase
 from audio.recent import RecentTalk
 from audio.stt.base import SegmentStt, Stt
 from audio.tts.base import TtsFactory
@@ -199,6 +199,7 @@ class GloveVoice:
         self._move(Mode.IDLE)
 
     async def _dismantle(self) -> None:
+        self._moments.cut()
         if self._asking is not None:
             self._asking.detach()
         if self._answering is not None:
@@ -258,7 +259,7 @@ class GloveVoice:
 
     def interrupt(self) -> None:
         """Cut what the agent is doing and listen."""
-        self._moments.cuts += 1
+        self._moments.cut()
         if self._engine is not None:
             self._engine.barge_in.release()
         if self._answering is not None:
@@ -404,7 +405,7 @@ class GloveVoice:
         if self._answering is None or self._listening is None:
             return
         if self._listening.state is not Attention.SOUNDING:
-            self._answering.apologise(phrase("not_understood", self._language), self._language)
+            self._answering.apologise(failure_phrase(fault.code, self._language), self._language)
         self._listening.utterance_over()
 
     def detector_stalled(self) -> None:

@@ -333,13 +333,22 @@ async def test_a_voice_that_never_answers_is_given_up() -> None:
         assert session.voice.current_mode == "listening"
 
 
-async def test_speech_that_cannot_be_recognised_is_answered() -> None:
-    stt = ScriptedSegmentStt([GloveVoiceError("ERR_STT_CONNECTION", "broken")], repeat_last=True)
+@pytest.mark.parametrize(
+    ("code", "spoken"),
+    [
+        ("ERR_STT_CONNECTION", "did not catch"),
+        ("ERR_STT_DISCONNECTED", "did not catch"),
+        ("ERR_STT_AUTH", "cannot use my speech recognition"),
+        ("ERR_STT_LIMIT", "cannot use my speech recognition"),
+    ],
+)
+async def test_speech_that_cannot_be_recognised_is_answered(code: str, spoken: str) -> None:
+    stt = ScriptedSegmentStt([GloveVoiceError(code, "broken")], repeat_last=True)
     async with Session(ScriptedModel([]), stt=stt, partials=False) as session:
         await session.say("Hello there.")
         await session.settle()
-        assert [event.code for event in session.of("error")] == ["ERR_STT_CONNECTION"]
-        assert "did not catch" in session.of("agent_speech_stopped")[0].heard
+        assert [event.code for event in session.of("error")] == [code]
+        assert spoken in session.of("agent_speech_stopped")[0].heard
 
 
 async def test_a_recogniser_that_hangs_does_not_make_the_session_deaf() -> None:
