@@ -354,6 +354,23 @@ async def test_stop_ends_the_turn_on_the_server_and_the_next_one_works(browser: 
         await page.wait_for_selector(agent_says("Hello."))
 
 
+async def test_what_the_server_refuses_stays_in_the_line_and_says_why(browser: Chromium) -> None:
+    async with chat("Hello.") as here, browser.page() as page:
+        await page.goto(here.address)
+        stop = page.locator("[data-glove-role=input] button:has-text('Stop')")
+        await page.wait_for_selector("[data-glove-role=input] button[type=submit]:enabled")
+        assert await stop.is_hidden(), "there is nothing to stop"
+        await page.route("**/chat", lambda route: route.fulfill(status=401, body="{}"))
+        await say(page, "hi")
+        await page.wait_for_selector("[data-glove-role=agent]:has-text('Error: ')")
+        assert await page.input_value("[data-glove-role=input] input") == "hi"
+        await page.unroute("**/chat")
+        await page.press("[data-glove-role=input] input", "Enter")
+        await page.wait_for_selector(agent_says("Hello."))
+        assert await page.input_value("[data-glove-role=input] input") == ""
+        assert await stop.is_hidden()
+
+
 async def test_two_tabs_show_the_same_conversation_and_either_may_answer(browser: Chromium) -> None:
     async with chat(CONFIRM, "Deleted.", "And more.") as here, browser.page() as page:
         await page.goto(here.address)

@@ -60,13 +60,16 @@ function inputForm(client, words) {
     const text = line.value.trim();
     if (!text || client.state.busy) return;
     line.value = "";
-    void client.sendMessage(text);
+    void client.sendMessage(text).then((sent) => {
+      // What was not sent is not lost; the timeline says why.
+      if (!sent && line.value === "") line.value = text;
+    });
   });
   return {
     made,
     show: (busy) => {
       send.disabled = busy;
-      stop.disabled = !busy;
+      stop.hidden = !busy;
     },
   };
 }
