@@ -13,13 +13,15 @@ from appliance.conversations import spoken_lines
 
 PREFIX = "conversation_"
 
+OPENING_CHARS = 40
+"""How much of a conversation's first words its line in the list shows."""
+
 
 async def listed(path: Path) -> list[str]:
-    """One line per conversation of the file ``path``: last use in local time, room, id."""
+    """One line per conversation of the file ``path``: last use in local time, room, id, the first words."""
     known = [entry for entry in await list_conversations(path) if entry.parent is None]
-    return [f"{_local(entry.updated_at)}  {entry.name or '-':<8}  {entry.session_id}" for entry in known] or [
-        "No conversation is kept yet."
-    ]
+    lines = [f"{_where(entry)}  {await _opening(path, entry)}".rstrip() for entry in known]
+    return lines or ["No conversation is kept yet."]
 
 
 async def transcript(path: Path, wanted: str) -> list[str]:
@@ -29,12 +31,26 @@ async def transcript(path: Path, wanted: str) -> list[str]:
         InputError: ``ERR_CONVERSATION``: there is none such, or more than one.
     """
     entry = _chosen(await list_conversations(path), wanted)
+    return [f"{entry.session_id}, {_local(entry.created_at)}", *map(_line, await _spoken(path, entry))]
+
+
+def _where(entry: Conversation) -> str:
+    return f"{_local(entry.updated_at)}  {entry.name or '-':<8}  {entry.session_id}"
+
+
+async def _spoken(path: Path, entry: Conversation) -> list[Message]:
     store = SqliteStore(path, entry.session_id)
     try:
-        spoken = spoken_lines(await store.get_messages())
+        return spoken_lines(await store.get_messages())
     finally:
         await store.close()
-    return [f"{entry.session_id}, {_local(entry.created_at)}", *map(_line, spoken)]
+
+
+async def _opening(path: Path, entry: Conversation) -> str:
+    spoken = await _spoken(path, entry)
+    first = next((message for message in spoken if message.sender == "user"), spoken[0] if spoken else None)
+    words = "" if first is None else " ".join(first.text.split())
+    return words if len(words) <= OPENING_CHARS else f"{words[: OPENING_CHARS - 1].rstrip()}…"
 
 
 def _line(message: Message) -> str:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import structlog
 
 from agents.base.errors import ConfigError, GloveError, InputError
 from agents.stores.sqlite import list_conversations
@@ -18,7 +19,7 @@ from appliance.control import ask
 from appliance.daemon import Daemon
 from appliance.instance import SOCKET, Instance, ready_folder
 from appliance.rooms import MOST_NOTICES
-from appliance.transcripts import transcript
+from appliance.transcripts import listed, transcript
 from audio.io.base import RoomHealth
 from tests.appliance.house import House, Inhabited, house, simulated
 
@@ -223,6 +224,30 @@ async def test_a_full_disk_does_not_silence_the_appliance(tmp_path: Path) -> Non
     assert first is not None
     lines = await transcript(tmp_path / "glove.db", first)
     assert "You: what is two plus three" in lines  # there was room again at the end
+
+
+async def test_a_conversation_is_found_in_the_list_by_its_first_words(tmp_path: Path) -> None:
+    config = simulated(tmp_path / "glove.db")
+    async with house(tmp_path, config) as home:
+        device = await home.enter("device")
+        await device.say("what is two plus two")
+        await device.say("thank you")
+        await asyncio.sleep(1)
+        await (await home.enter("page")).say("remember that the key to the cellar hangs beside the door")
+    lines = await listed(tmp_path / "glove.db")
+    assert [line.split("  ")[-1] for line in lines] == [
+        "remember that the key to the cellar han…",
+        "what is two plus two",
+    ]
+
+
+async def test_a_message_that_waits_when_it_ends_is_reported(tmp_path: Path) -> None:
+    with structlog.testing.capture_logs() as logs:
+        async with house(tmp_path, simulated()) as home:
+            assert home.daemon.rooms.notify("The washing is done.") is False
+            await asyncio.sleep(20)
+    (told,) = [entry for entry in logs if entry["event"] == "messages were not spoken"]
+    assert (told["count"], told["log_level"]) == (1, "warning")
 
 
 async def _fill(inhabited: Inhabited) -> None:
