@@ -22,7 +22,8 @@ def notify(
     from appliance.control import ask
 
     answer = ask({"do": "notify", "text": text, "urgent": urgent})
-    print(  # noqa: T201
-        "It will be spoken." if answer["room"] else "It will be spoken as soon as there is a room to speak in."
+    waits = (
+        "There is no room to speak in. It will be spoken as soon as there is one, unless the appliance stops before."
     )
+    print("It will be spoken." if answer["room"] else waits)  # noqa: T201
     return 0

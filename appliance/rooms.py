@@ -68,7 +68,9 @@ class Rooms:
         self._scope.supervise(self._speak_notices, "notices", Backoff())
 
     async def close(self) -> None:
-        """Speak no more; the sessions belong to others. Idempotent."""
+        """Speak no more; the sessions belong to others, and notices that still wait are lost. Idempotent."""
+        if self.waiting and not self._scope.closed:
+            log.warning("messages were not spoken", count=self.waiting)
         await self._scope.close()
 
     @property
