@@ -59,15 +59,24 @@ class Moments:
 
     Attributes:
         turn: held by whoever speaks unasked.
-        narrating: whether a narration is being spoken.
-        cuts: how often the session was interrupted.
     """
 
     def __init__(self, host: AnnouncingHost) -> None:
         self._host = host
         self.turn = asyncio.Lock()
-        self.narrating = False
-        self.cuts = 0
+        self._cuts = 0
+        self._narration: object = None
+        self._muted: list[Listening] = []
+
+    @property
+    def narrating(self) -> bool:
+        """Whether a narration is being spoken."""
+        return self._narration is not None
+
+    def cut(self) -> None:
+        """The session is interrupted or stopped: a narration ends, or does not begin if it still waits."""
+        self._cuts += 1
+        self._narration = None
 
     async def come(self, *, urgent: bool) -> None:
         """Wait until something may be said. Call it holding ``turn``.
@@ -87,18 +96,23 @@ class Moments:
         Raises:
             GloveError: the voice failed.
         """
-        cuts = self.cuts
+        cuts, narration = self._cuts, object()
+        self._muted.append(listening)
         if not listening.muted:
             listening.mute(Mute.NARRATION)
         try:
             while answering.busy:
                 await asyncio.sleep(0.02)
-            if self.cuts == cuts:
-                self.narrating = True
+            if self._cuts == cuts:
+                self._narration = narration
                 await answering.say(text, language)
         finally:
-            self.narrating = False
-            listening.unmute(Mute.NARRATION)
+            # A narration that was cut may take a moment to end; by then the next one may be under way.
+            if self._narration is narration:
+                self._narration = None
+            self._muted.remove(listening)
+            if listening not in self._muted:
+                listening.unmute(Mute.NARRATION)
 
     async def _urgent(self) -> None:
         since = clock.now()

@@ -200,10 +200,11 @@ class GloveVoice:
 
     async def _dismantle(self) -> None:
         self._moments.cut()
+        answering, self._answering = self._answering, None  # what waits for a moment to speak shall not begin now
         if self._asking is not None:
             self._asking.detach()
-        if self._answering is not None:
-            await self._answering.close()
+        if answering is not None:
+            await answering.close()
         if self._asking is not None:
             await self._asking.close()
         await self._io.close()
@@ -215,7 +216,7 @@ class GloveVoice:
             self._listening.close()
         if self._transcriber is not None:
             await self._transcriber.close()
-        self._engine = self._transcriber = self._answering = self._listening = self._asking = None
+        self._engine = self._transcriber = self._listening = self._asking = None
         self._carried = ""
 
     def mute(self) -> None:
