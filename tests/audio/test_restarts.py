@@ -47,7 +47,7 @@ async def test_a_narration_that_still_waits_when_the_session_stops_is_not_spoken
         await asyncio.sleep(0.1)
         await session.voice.stop()
         await session.voice.start()
-        await waiting
+        await asyncio.wait_for(waiting, 5)
         await asyncio.sleep(1.0)
         assert [event.text for event in session.of("agent_says")] == []
 
