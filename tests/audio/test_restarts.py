@@ -55,12 +55,13 @@ async def test_a_narration_that_still_waits_when_the_session_stops_is_not_spoken
 async def test_an_announcement_does_not_begin_in_a_session_that_is_being_stopped() -> None:
     async with Session(ScriptedModel(["Yes."]), partials=False) as session:
         narration = asyncio.create_task(session.voice.narrate(LONG))
-        alert = asyncio.create_task(session.voice.announce(LONG, urgent=True))
-        await asyncio.sleep(0.3)
-        await session.voice.stop()
+        await session.until(lambda: session.of("agent_speech_started"))
+        stopping = asyncio.create_task(session.voice.stop())
+        await asyncio.sleep(0)
+        await asyncio.wait_for(session.voice.announce("Your timer is done.", urgent=True), 5)
+        await asyncio.gather(stopping, narration)
+        assert not session.of("agent_says")[1:], "there is no voice any more"
         await session.voice.start()
         session.voice.say_to_agent("Hello there.")
-        await session.until(lambda: session.of("agent_text"))
-        await session.until(lambda: session.of("agent_speech_stopped")[-1].heard == "Yes.", 5)
-        alert.cancel()
-        await asyncio.gather(narration, alert, return_exceptions=True)
+        await session.settle()
+        assert session.of("agent_speech_stopped")[-1].heard == "Yes."
