@@ -235,7 +235,7 @@ def draw(path: Path, calls: dict[str, list[float]], appends: dict[str, list[floa
     left.axvline(CALL_LIMIT_MS, color="#c1121f", linewidth=1, label="limit")
     left.set_xlabel("framework's processor milliseconds per model call, p50")
     left.margins(x=0.12)
-    left.legend(loc="lower right", frameon=False)
+    left.legend(loc="upper right", frameon=False)
     for name, costs in appends.items():
         right.plot(range(len(HISTORIES)), costs, marker="o", label=name)
     right.set_xticks(range(len(HISTORIES)), [f"{count:,}" for count in HISTORIES])
