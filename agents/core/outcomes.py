@@ -38,7 +38,7 @@ def wrapped(tool: Tool[Any], value: Any) -> ToolResultData:
     """
     try:
         return _cut(tool, _plain(value))
-    except Exception as fault:
+    except Exception as fault:  # noqa: BLE001 - whatever a foreign value raises, the turn goes on
         # Without the stack: writing down a huge value once more, as a local of each frame, takes minutes.
         log.warning("a tool returned what cannot be kept", tool=tool.name, error=text_of(fault))
         return failed(f"{tool.name} ran, but what it returned cannot be written as JSON: {text_of(fault)}")
