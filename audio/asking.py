@@ -33,7 +33,7 @@ from agents.questions.sentences import phrase
 from audio.answering import Answering
 from audio.listening import Listening
 from audio.turns.contract import Committed
-from audio.wake.phrases import is_stop
+from audio.turns.stop import says_stop
 
 log = structlog.get_logger(__name__)
 
@@ -187,7 +187,7 @@ class Asking:
         question = self._question
         if question is None:
             return self._take_late(committed)
-        if question.rung and is_stop(committed.text):
+        if question.rung and says_stop(committed.text):
             return False
         if not question.heard and not self._answering.question_heard and not self._answers_unasked(question, committed):
             # Between two parts of a question a remark answers neither, but it is no turn that would end them.
@@ -346,7 +346,7 @@ class Asking:
         """Whether the words are plainly an answer to a question that was seen but not heard yet."""
         if question.dialogue.takes_anything:
             return False
-        return not is_stop(committed.text) and question.answered_by(committed.text, committed.language)
+        return not says_stop(committed.text) and question.answered_by(committed.text, committed.language)
 
     def _lingering(self) -> Question | None:
         late = self._late

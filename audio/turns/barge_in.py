@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from audio.turns.own_words import is_echo
+from audio.turns.stop import says_stop
 from audio.turns.words import has_words, is_backchannel, words
-from audio.wake.phrases import is_stop
 
 SEVERAL = 3
 """This many words are no mistake of a recogniser that hears a hum."""
@@ -140,7 +140,7 @@ class BargeIn:
         """
         if self.floor is Floor.FREE:
             return
-        if is_stop(text):
+        if says_stop(text):
             self._decide(Verdict.CUT)
         elif self.is_far() or not self._counts(text, language):
             self._empty, self._suspected = True, ""
@@ -156,7 +156,7 @@ class BargeIn:
 
         ``expected``: it is the answer to a question, so that a nod is more than a nod.
         """
-        takes = expected or is_stop(text) or self._counts(text, language)
+        takes = expected or says_stop(text) or self._counts(text, language)
         if self.paused:
             self._decide(Verdict.CUT if takes else Verdict.RESUME)
         elif takes and self.floor is Floor.SHARED:

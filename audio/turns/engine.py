@@ -26,13 +26,13 @@ from audio.turns.glimpse import Glimpse
 from audio.turns.hold import Hold, TurnDetector, Utterance
 from audio.turns.rules import RuleDetector
 from audio.turns.speaker import Speaker
+from audio.turns.stop import says_stop
 from audio.turns.streaming import StreamingTranscriber
 from audio.turns.tail import Tail
 from audio.turns.transcriber import Transcriber
 from audio.turns.words import has_words
 from audio.vad.base import SpeechEnd, SpeechProb, SpeechRealStart, SpeechStart, VadAdapter, VadEvent, VadMisfire
 from audio.vad.feed import VadFeed
-from audio.wake.phrases import is_stop
 
 log = structlog.get_logger(__name__)
 
@@ -255,7 +255,7 @@ class TurnEngine:
     def _glimpsed(self, transcript: Transcript) -> None:
         """What was said before the silence that is going on."""
         tentative = self.phase is Phase.TENTATIVE
-        stop = is_stop(self.trim(transcript.text))
+        stop = says_stop(self.trim(transcript.text))
         if stop or (transcript.text and not tentative):
             self._partial(transcript.text, transcript.language, complete=True)
         if tentative and stop:
@@ -411,7 +411,7 @@ class TurnEngine:
         has_floor = self._over_agent and not self.barge_in.paused
         if has_floor or not has_words(text) or not self._speaker.is_far(self._sample):
             return False
-        if is_stop(text) or self.expects(text, language) or self.takes_floor is not None:
+        if says_stop(text) or self.expects(text, language) or self.takes_floor is not None:
             return False
         return (await self._detector.judge(self._utterance(transcript))).reason != "command"
 

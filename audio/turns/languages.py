@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from agents.base.language import translated
+
 
 @dataclass(frozen=True)
 class Language:
@@ -131,4 +133,4 @@ LANGUAGES: dict[str, Language] = {
 
 def language(tag: str) -> Language:
     """The entry of a BCP-47 tag; English where there is none."""
-    return LANGUAGES.get(tag.replace("_", "-").split("-")[0].lower(), LANGUAGES["en"])
+    return translated(LANGUAGES, tag)

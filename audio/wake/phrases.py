@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-from audio.turns.languages import LANGUAGES
+from audio.turns.stop import says_stop
 from audio.turns.words import words
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -56,22 +56,12 @@ def _letters(text: str) -> str:
     return "".join(words(text)).replace("'", "")
 
 
-_STOPS = frozenset[str]().union(*(entry.stops for entry in LANGUAGES.values()))
-_STOP_PHRASES = frozenset[str]().union(*(entry.stop_phrases for entry in LANGUAGES.values()))
-_COURTESIES = frozenset[str]().union(*(entry.courtesies for entry in LANGUAGES.values()))
-_LONGEST_STOP = 5
+def is_stop(text: str, phrases: Sequence[str]) -> bool:
+    """Whether ``text`` only says "stop" (see ``says_stop``), or is a wake phrase.
 
-
-def is_stop(text: str, phrases: Sequence[str] = ()) -> bool:
-    """Whether ``text`` only says "stop", in English, German, Spanish, French or Japanese, or is a wake phrase.
-
-    At most five words, all of them stop words or courtesies; a wake phrase of ``phrases`` before them is allowed, and
-    alone it means: be quiet and listen.
+    A wake phrase of ``phrases`` before the stop word is allowed, and alone it means: be quiet and listen.
     """
-    bare = strip_wake_phrase(text, phrases, heard=False) if phrases else text.strip()
+    bare = strip_wake_phrase(text, phrases, heard=False)
     if not bare:
         return bool(phrases) and bool(words(text))
-    said = words(bare)
-    if "".join(said) in _STOP_PHRASES or " ".join(said) in _STOP_PHRASES:
-        return True
-    return 0 < len(said) <= _LONGEST_STOP and bool(_STOPS & set(said)) and set(said) <= _STOPS | _COURTESIES
+    return says_stop(bare)
