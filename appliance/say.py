@@ -147,13 +147,15 @@ def _output(out: Path | None) -> Generator[Take]:
 @contextmanager
 def _file(stream: IO[bytes]) -> Generator[Take]:
     """Write a mono WAV file as the sound comes; its header is right whenever writing ends."""
+    from audio.pcm import wire_bytes
+
     writer: wave.Wave_write | None = None
 
     def take(pcm: Pcm, rate_hz: int) -> None:
         nonlocal writer
         if writer is None:
             writer = _writer(stream, rate_hz)
-        writer.writeframesraw(pcm.astype("<i2").tobytes())
+        writer.writeframesraw(wire_bytes(pcm))
 
     try:
         try:

@@ -28,6 +28,11 @@ def silence(samples: int) -> Pcm:
     return np.zeros(samples, np.int16)
 
 
+def wire_bytes(samples: npt.NDArray[np.int16]) -> bytes:
+    """Samples as they stand in files and on wires: s16le, channels (a second axis) interleaved."""
+    return samples.astype("<i2", copy=False).tobytes()
+
+
 def float_to_pcm(x: npt.NDArray[np.floating]) -> Pcm:
     """-1…1 to int16: clamps, scales negatives by 32768 and the rest by 32767; NaN becomes 0."""
     x = np.nan_to_num(np.asarray(x, np.float32), nan=0.0, posinf=1.0, neginf=-1.0)

@@ -9,7 +9,7 @@ from collections import deque
 import structlog
 
 from agents.base.errors import GloveError
-from audio.pcm import FRAME_SAMPLES, ByteJoiner, FrameCutter, Pcm, silence
+from audio.pcm import FRAME_SAMPLES, ByteJoiner, FrameCutter, Pcm, silence, wire_bytes
 
 log = structlog.get_logger(__name__)
 
@@ -107,7 +107,7 @@ class PipeSink:
             if self._fault is not None:
                 raise GloveError("ERR_PIPE_CLOSED", "The reader of the sound has gone.", cause=self._fault)
             self.dropped += len(self._waiting) == self._waiting.maxlen
-            self._waiting.append(played.astype("<i2").tobytes())
+            self._waiting.append(wire_bytes(played))
             self._ready.notify()
 
     def close(self) -> None:

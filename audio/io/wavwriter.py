@@ -11,7 +11,7 @@ from types import TracebackType
 import numpy as np
 
 from agents.base.errors import GloveError
-from audio.pcm import Pcm
+from audio.pcm import Pcm, wire_bytes
 
 _HEADER_BYTES = 44
 _FRAME_BYTES = 4
@@ -61,7 +61,7 @@ class StereoWavWriter:
             raise ValueError(f"left has {left.size} samples, right has {right.size}")
         if self._fd is None:
             raise ValueError("the file is closed")
-        self._waiting += np.stack((left, right), axis=1).astype("<i2").tobytes()
+        self._waiting += wire_bytes(np.stack((left, right), axis=1))
         if len(self._waiting) >= int(_FLUSH_S * self.rate_hz) * _FRAME_BYTES:
             self.flush()
 

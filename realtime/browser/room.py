@@ -7,7 +7,7 @@ from typing import Protocol
 
 from audio.io.base import OnFrame, RoomHealth
 from audio.io.pump import PumpRoom
-from audio.pcm import ByteJoiner, Pcm
+from audio.pcm import ByteJoiner, Pcm, wire_bytes
 from realtime.browser.jitter import JitterBuffer
 from realtime.browser.lead_player import LeadPlayer, Order
 from realtime.browser.protocol import RATE_HZ
@@ -106,7 +106,7 @@ class PcmRoom(PumpRoom):
     def send(self, pcm: Pcm) -> None:
         """Bring sound to the caller, if there is one."""
         if self._listener is not None and pcm.size:
-            self._listener.sound(pcm.astype("<i2").tobytes())
+            self._listener.sound(wire_bytes(pcm))
 
     def _order(self, order: Order) -> None:
         if self._listener is not None:

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from agents.base.backoff import Backoff
 from agents.base.errors import GloveVoiceError
 from agents.models.faults import Account
-from audio.pcm import CAPTURE_RATE_HZ, Pcm
+from audio.pcm import CAPTURE_RATE_HZ, Pcm, wire_bytes
 from audio.providers.faults import lasting, voice_fault
 from audio.providers.socket import Dial, Message, Target, dial, json_object, websocket_url
 from audio.providers.socket_stt import STALE_S, Lost, SocketStt, quiet
@@ -72,7 +72,7 @@ class CartesiaWire:
 
     def audio(self, pcm: Pcm) -> Message:
         """See ``SttWire``."""
-        return pcm.astype("<i2", copy=False).tobytes()
+        return wire_bytes(pcm)
 
     def finish(self) -> Sequence[Message]:
         """See ``SttWire``."""

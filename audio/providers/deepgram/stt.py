@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from agents.base.backoff import Backoff
 from agents.base.errors import GloveVoiceError
 from agents.models.faults import Account
-from audio.pcm import CAPTURE_RATE_HZ, Pcm
+from audio.pcm import CAPTURE_RATE_HZ, Pcm, wire_bytes
 from audio.providers.socket import Dial, Message, Target, dial, json_object, websocket_url
 from audio.providers.socket_stt import STALE_S, Lost, SocketStt, quiet
 from audio.stt.base import SttEvent, SttFinal, SttPartial
@@ -93,7 +93,7 @@ class DeepgramWire:
 
     def audio(self, pcm: Pcm) -> Message:
         """See ``SttWire``."""
-        return pcm.astype("<i2", copy=False).tobytes()
+        return wire_bytes(pcm)
 
     def finish(self) -> Sequence[Message]:
         """See ``SttWire``."""

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from agents.base.backoff import Backoff
 from agents.base.errors import GloveVoiceError
-from audio.pcm import CAPTURE_RATE_HZ, Pcm
+from audio.pcm import CAPTURE_RATE_HZ, Pcm, wire_bytes
 from audio.providers.elevenlabs.account import API, KEY, Access, GetToken
 from audio.providers.socket import Dial, Message, Target, dial, json_object
 from audio.providers.socket_stt import STALE_S, Lost, SocketStt, quiet
@@ -142,7 +142,7 @@ class ScribeWire:
 
 
 def _chunk(pcm: Pcm, *, commit: bool) -> str:
-    sound = base64.b64encode(pcm.astype("<i2", copy=False).tobytes()).decode()
+    sound = base64.b64encode(wire_bytes(pcm)).decode()
     fields = {"message_type": "input_audio_chunk", "audio_base_64": sound, "commit": commit}
     return json.dumps({**fields, "sample_rate": CAPTURE_RATE_HZ})
 

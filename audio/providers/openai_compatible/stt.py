@@ -13,7 +13,7 @@ from typing import Any
 
 from agents.base.errors import GloveError, GloveVoiceError
 from agents.models.faults import again
-from audio.pcm import CAPTURE_RATE_HZ, Pcm
+from audio.pcm import CAPTURE_RATE_HZ, Pcm, wire_bytes
 from audio.providers.openai_compatible.client import SpeechServer
 from audio.stt.base import SegmentStt, Transcript
 
@@ -131,7 +131,7 @@ def wav(pcm: Pcm) -> bytes:
         file.setnchannels(1)
         file.setsampwidth(2)
         file.setframerate(CAPTURE_RATE_HZ)
-        file.writeframes(pcm.astype("<i2", copy=False).tobytes())
+        file.writeframes(wire_bytes(pcm))
     return data.getvalue()
 
 
