@@ -8,6 +8,7 @@ from typing import Protocol
 
 from agents.base.errors import GloveVoiceError
 from audio.turns.barge_in import BargeInTimes
+from audio.turns.timing import UtteranceTimes
 
 
 class Phase(Enum):
@@ -81,6 +82,7 @@ class Committed:
         reason: why the hold was as long as it was.
         hold_ms: the hold.
         late_ms: how much later than the end of the hold the text was there.
+        times: when what happened to the utterance; turns are the same whenever they were said.
     """
 
     text: str
@@ -89,6 +91,7 @@ class Committed:
     reason: str
     hold_ms: int = 0
     late_ms: float = 0.0
+    times: UtteranceTimes = field(default=UtteranceTimes(), compare=False)
 
 
 class TurnHost(Protocol):

@@ -29,6 +29,7 @@ from audio.turns.speaker import Speaker
 from audio.turns.stop import says_stop
 from audio.turns.streaming import StreamingTranscriber
 from audio.turns.tail import Tail
+from audio.turns.timing import UtteranceClock
 from audio.turns.transcriber import Transcriber
 from audio.turns.words import has_words
 from audio.vad.base import SpeechEnd, SpeechProb, SpeechRealStart, SpeechStart, VadAdapter, VadEvent, VadMisfire
@@ -92,6 +93,7 @@ class TurnEngine:
         self._glimpse = Glimpse(transcriber, self._scope, self._glimpsed)
         self._misfired = False
         self._tail = Tail(JUDGED_S)
+        self._times = UtteranceClock()
         self._speaker = Speaker(self.settings.far_field_ratio)
         self.barge_in.is_far = lambda: self._speaker.is_far(self._sample)
         self.context: Callable[[], tuple[tuple[str, str], ...]] = tuple
@@ -136,6 +138,7 @@ class TurnEngine:
         if self._feed is None or self.phase is Phase.HELD:
             self._append(frame)
             if self.phase is Phase.HELD:
+                self._times.began(sample)
                 self._transcriber.voiced()
             self._limit()
             return
@@ -208,6 +211,7 @@ class TurnEngine:
             case SpeechProb():
                 self._on_probability(event)
             case SpeechStart():
+                self._times.began(event.sample)
                 self._on_start()
             case SpeechRealStart():
                 self._on_real_start()
@@ -241,6 +245,7 @@ class TurnEngine:
         if self.phase is Phase.SPEAKING:
             self._move(Phase.TRAILING)
             self._transcriber.speculate()
+            self._times.dispatched(self._sample)
             self._foresight.trailing()
             self.barge_in.quiet()
             if self.barge_in.floor is not Floor.FREE:
@@ -315,6 +320,7 @@ class TurnEngine:
             self._following.speech(self._sample)
         self._speaker.confirmed(answered=self.phase is Phase.TENTATIVE and self.host.agent_busy())
         self._move(Phase.SPEAKING)
+        self._times.confirmed(self._sample)
         self._foresight.gone()
         self._glimpse.drop()
         if self._gate is not None:
@@ -332,6 +338,7 @@ class TurnEngine:
             if self._misfired:
                 return
             self._move(Phase.QUIET)
+            self._times.clear()
             if self._gate is not None:
                 self._gate.cancel()
             self.barge_in.misfire()
@@ -362,6 +369,8 @@ class TurnEngine:
         """Have the utterance recognised and judged. ``established``: loop time from which the hold counts."""
         self._sequence += 1
         self._awaited = True
+        if established is None:
+            self._times.silent(self._sample)
         self._established = established if established is not None else asyncio.get_running_loop().time()
         self._scope.spawn(self._decide(self._sequence, now, reason), "decide")
 
@@ -374,6 +383,7 @@ class TurnEngine:
             return
         if sequence != self._sequence:
             return
+        self._times.recognised(self._sample)
         whole, transcript = transcript, replace(transcript, text=self.trim(transcript.text))
         if (because or not now) and await self._is_far(transcript):
             if sequence == self._sequence:
@@ -395,7 +405,7 @@ class TurnEngine:
         due = self._established + ms / 1000
         late_ms = round(1000 * max(0.0, loop.time() - due), 1)
         end_s = (self._last_voice or self._sample) / CAPTURE_RATE_HZ
-        committed = Committed(transcript.text, transcript.language, end_s, reason, ms, late_ms)
+        committed = Committed(transcript.text, transcript.language, end_s, reason, ms, late_ms, self._times.times)
         if not now:
             self._foresight.decided(committed)
         self._hold = loop.call_at(max(loop.time(), due), self._commit, sequence, committed)
@@ -465,6 +475,7 @@ class TurnEngine:
         self._last_voice = 0
         self._transcriber.clear()
         self._tail.clear()
+        self._times.clear()
         self._speaker.over()
         if self._following is not None:
             self._following.clear()
@@ -496,6 +507,8 @@ class TurnEngine:
             return
         self._worded = self._worded or has_words(text)
         trimmed = self.trim(text)
+        if trimmed:
+            self._times.worded(self._sample)
         if self.takes_floor is None:
             self.barge_in.words(text, language, complete=complete)
         elif self.takes_floor(trimmed) and self.host.agent_busy():
