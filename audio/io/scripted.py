@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from agents.base import clock
@@ -95,6 +95,7 @@ class ScriptedBackend(SoundBackend):
 
     Attributes:
         restarts: how often it was started anew.
+        period: how many frames of 10 ms a stream moves at a time; asked before each time.
     """
 
     on_loop: ClassVar[bool] = True
@@ -102,13 +103,14 @@ class ScriptedBackend(SoundBackend):
     def __init__(self, *devices: ScriptedDevice) -> None:
         self.known = list(devices)
         self.restarts = 0
+        self.period: Callable[[], int] = lambda: 1
         self._listed = [device for device in devices if device.present]
-        self._streams: list[_ScriptedStream] = []
+        self.streams: list[_ScriptedStream] = []
 
     @property
     def open_streams(self) -> int:
-        """Streams that were opened and not closed."""
-        return len(self._streams)
+        """How many streams were opened and not closed."""
+        return len(self.streams)
 
     def devices(self) -> Sequence[DeviceInfo]:
         """See ``SoundBackend``."""
@@ -138,7 +140,7 @@ class ScriptedBackend(SoundBackend):
     def reinitialise(self) -> None:
         """See ``SoundBackend``."""
         self.restarts += 1
-        for stream in list(self._streams):
+        for stream in list(self.streams):
             stream.close()
         self._listed = [device for device in self.known if device.present]
         for device in self.known:
@@ -160,13 +162,13 @@ class ScriptedBackend(SoundBackend):
     def _start(self, script: ScriptedDevice, rate_hz: int, tick: OnEnded, on_ended: OnEnded) -> SoundStream:
         stalled = script.stalls != 0
         script.stalls -= script.stalls > 0
-        stream = _ScriptedStream(script, rate_hz, None if stalled else tick, on_ended, self._streams)
-        self._streams.append(stream)
+        stream = _ScriptedStream(script, rate_hz, None if stalled else tick, on_ended, self)
+        self.streams.append(stream)
         return stream
 
 
 class _ScriptedStream(SoundStream):
-    """Calls ``tick`` every 10 ms of the loop's time."""
+    """Calls ``tick`` for every 10 ms of the loop's time."""
 
     def __init__(
         self,
@@ -174,16 +176,17 @@ class _ScriptedStream(SoundStream):
         rate_hz: int,
         tick: OnEnded | None,
         on_ended: OnEnded,
-        streams: list[_ScriptedStream],
+        backend: ScriptedBackend,
     ) -> None:
         self.rate_hz = rate_hz
         self._script = script
         self._number = script.opened
         self._tick = tick
         self._on_ended = on_ended
-        self._streams = streams
+        self._backend = backend
+        self._frames = 1
         self._active = True
-        self._due = clock.now() + TICK_S
+        self._due = clock.now()
         self._timer: asyncio.TimerHandle | None = None
         self._arm()
 
@@ -192,8 +195,8 @@ class _ScriptedStream(SoundStream):
         return self._active
 
     def close(self) -> None:
-        if self in self._streams:
-            self._streams.remove(self)
+        if self in self._backend.streams:
+            self._backend.streams.remove(self)
         self._end()
 
     def suspend(self) -> None:
@@ -203,7 +206,7 @@ class _ScriptedStream(SoundStream):
 
     def resume(self) -> None:
         if self._active and self._timer is None:
-            self._due = clock.now() + TICK_S
+            self._due = clock.now()
             self._arm()
 
     def _end(self) -> None:
@@ -215,6 +218,8 @@ class _ScriptedStream(SoundStream):
             self._on_ended()
 
     def _arm(self) -> None:
+        self._frames = self._backend.period()
+        self._due += self._frames * TICK_S
         self._timer = asyncio.get_running_loop().call_at(self._due, self._fire)
 
     def _fire(self) -> None:
@@ -222,6 +227,6 @@ class _ScriptedStream(SoundStream):
             self._end()
             return
         if self._tick is not None and self._script.calls(self._number):
-            self._tick()
-        self._due += TICK_S
+            for _ in range(self._frames):
+                self._tick()
         self._arm()
