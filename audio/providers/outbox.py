@@ -13,10 +13,11 @@ HELD_S = 30.0
 
 
 class Outbox:
-    """Messages in order. ``dropped`` counts the samples that did not fit."""
+    """Messages in order. ``dropped`` counts the samples that did not fit. Sound is counted at ``rate_hz``."""
 
-    def __init__(self) -> None:
+    def __init__(self, rate_hz: int = CAPTURE_RATE_HZ) -> None:
         self.dropped = 0
+        self._rate_hz = rate_hz
         self._waiting: deque[tuple[Message, int]] = deque()
         self._samples = 0
         self._filled = asyncio.Event()
@@ -25,7 +26,7 @@ class Outbox:
         """Add a message that carries so many samples of sound (0: it is no sound)."""
         self._waiting.append((message, samples))
         self._samples += samples
-        if self._samples > HELD_S * CAPTURE_RATE_HZ:
+        if self._samples > HELD_S * self._rate_hz:
             self._drop_oldest_sound()
         self._filled.set()
 

@@ -19,6 +19,9 @@ OPEN_S = 10.0
 CLOSE_S = 1.0
 """Longest wait for the peer's side of a close, in seconds."""
 
+PONG_S = 20.0
+"""Longest wait for the answer to a ping of the library, in seconds; then the connection counts as lost."""
+
 MAX_MESSAGE_BYTES = 8 * 1024 * 1024
 """Longest message that is taken from a service."""
 
@@ -70,14 +73,28 @@ class Connection(Protocol):
         ...
 
 
+class LiveConnection(Connection, Protocol):
+    """A connection whose peer can be asked whether it is there."""
+
+    async def ping(self) -> None:
+        """Return when the peer has answered a ping, however long that takes. Raises ``ConnectionEnded``."""
+        ...
+
+
 Dial = Callable[[Target], Awaitable[Connection]]
 """Opens a connection. Raises ``ConnectionRefused``."""
 
 
-async def dial(target: Target) -> Connection:
+async def dial(target: Target, *, pong_s: float | None = PONG_S) -> LiveConnection:
     """Open a connection over the network. Calls to this machine never go through a proxy.
 
-    Raises ``ConnectionRefused``.
+    Args:
+        target: where to.
+        pong_s: longest wait for the answer to the pings that the library sends by itself; None leaves judging them to
+            the caller.
+
+    Raises:
+        ConnectionRefused: nobody answered, or not with a connection.
     """
     from websockets.asyncio.client import connect
     from websockets.exceptions import InvalidHandshake, InvalidStatus, InvalidURI
@@ -92,6 +109,7 @@ async def dial(target: Target) -> Connection:
                 additional_headers=dict(target.headers),
                 open_timeout=OPEN_S,
                 close_timeout=CLOSE_S,
+                ping_timeout=pong_s,
                 max_size=MAX_MESSAGE_BYTES,
                 proxy=None if is_loopback(target.url) else True,
             )
@@ -147,6 +165,14 @@ class _WebSocket:
         try:
             with real_time_work():
                 return await self._socket.recv()
+        except ConnectionClosed as fault:
+            raise _ended(fault) from None
+
+    async def ping(self) -> None:
+        from websockets.exceptions import ConnectionClosed
+
+        try:
+            await (await self._socket.ping())
         except ConnectionClosed as fault:
             raise _ended(fault) from None
 
