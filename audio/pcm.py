@@ -6,6 +6,7 @@ Samples are signed 16-bit, mono, in ``numpy`` arrays of shape ``(n,)``. The capt
 
 from __future__ import annotations
 
+import math
 from typing import TypeAlias
 
 import numpy as np
@@ -56,8 +57,8 @@ def rms(pcm: Pcm) -> float:
     """Root mean square level on a scale of 0…1 (full scale 32768); 0 for an empty array."""
     if pcm.size == 0:
         return 0.0
-    x = pcm.astype(np.float64) / 32768.0
-    return float(np.sqrt(np.mean(x * x)))
+    x = pcm.astype(np.float64)
+    return math.sqrt(float(x.dot(x)) / x.size) / 32768.0
 
 
 def ms_to_samples(ms: float, rate_hz: int) -> int:
@@ -87,27 +88,45 @@ class FrameCutter:
 
     def __init__(self, size: int = FRAME_SAMPLES) -> None:
         self.size = size
-        self._rest: Pcm = silence(0)
+        self._rest: Pcm = silence(size)
+        self._filled = 0
 
     def push(self, pcm: Pcm) -> list[Pcm]:
         """The whole frames available after ``pcm``, in order."""
-        data = np.concatenate((self._rest, pcm))
-        count = data.size // self.size
-        self._rest = data[count * self.size :].copy()
-        return [data[i * self.size : (i + 1) * self.size] for i in range(count)]
+        size, filled = self.size, self._filled
+        needed = size - filled
+        if pcm.size < needed:
+            self._rest[filled : filled + pcm.size] = pcm
+            self._filled = filled + pcm.size
+            return []
+        frames: list[Pcm] = []
+        at = 0
+        if filled:
+            frame, at = self._rest.copy(), needed
+            frame[filled:] = pcm[:at]
+            frames.append(frame)
+        end = pcm.size - (pcm.size - at) % size
+        if end > at:
+            whole = pcm[at:end].copy()
+            frames += [whole] if whole.size == size else [whole[i : i + size] for i in range(0, whole.size, size)]
+        self._filled = pcm.size - end
+        self._rest[: self._filled] = pcm[end:]
+        return frames
 
     @property
     def pending(self) -> int:
         """Samples that wait for the rest of their frame."""
-        return self._rest.size
+        return self._filled
 
     def flush(self) -> Pcm | None:
         """The remainder, padded with silence to a whole frame, or None."""
-        if not self._rest.size:
+        if not self._filled:
             return None
-        rest, self._rest = self._rest, silence(0)
-        return np.concatenate((rest, silence(self.size - rest.size)))
+        frame = self._rest.copy()
+        frame[self._filled :] = 0
+        self._filled = 0
+        return frame
 
     def reset(self) -> None:
         """Forget the remainder."""
-        self._rest = silence(0)
+        self._filled = 0
