@@ -1,14 +1,64 @@
-"""Connections of the page's server: whoever opens one has to ask for something."""
+"""Connections of the page's server: there are only so many, and whoever opens one has to ask for something."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import cast
+import socket
+from collections import Counter
+from typing import Any, cast
 
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 REQUEST_S = 10.0
 """How long a connection may take to bring a whole request line with its headers."""
+
+
+MOST_CONNECTIONS = 256
+MOST_PER_PEER = 100
+"""How many connections a listener has open at the same time, and how many of them with one address."""
+
+
+class Counted(socket.socket):
+    """An accepted connection that says when it is closed."""
+
+    listener: LimitedListener | None = None
+    peer = ""
+
+    def close(self) -> None:
+        """Close, and make room for another connection; idempotent."""
+        super().close()
+        if (listener := self.listener) is not None:
+            self.listener = None
+            listener.gone(self.peer)
+
+
+class LimitedListener(socket.socket):
+    """A listening socket that turns away connections over a limit, before anything is spent on them.
+
+    What counts requests cannot count connections that are still agreeing on TLS.
+    """
+
+    def __init__(self, family: int, kind: int, protocol: int) -> None:
+        super().__init__(family, kind, protocol)
+        self._open: Counter[str] = Counter()
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """The next connection. Raises ``ConnectionAbortedError``, which event loops pass over, for one too many."""
+        accepted, address = super().accept()
+        connection = Counted(self.family, self.type, self.proto, fileno=accepted.detach())
+        peer = str(address[0])
+        if self._open.total() >= MOST_CONNECTIONS or self._open[peer] >= MOST_PER_PEER:
+            connection.close()
+            raise ConnectionAbortedError("too many connections")
+        self._open[peer] += 1
+        connection.listener, connection.peer = self, peer
+        return connection, address
+
+    def gone(self, peer: str) -> None:
+        """A connection with ``peer`` was closed."""
+        self._open[peer] -= 1
+        if not self._open[peer]:
+            del self._open[peer]
 
 
 class PatientProtocol(H11Protocol):

@@ -25,24 +25,28 @@ async def run_page(daemon: Daemon) -> None:
     from agents.base.credentials import Secret
     from agents.base.errors import ConfigError
     from agents.web.chat_handler import ChatHandler
-    from appliance.api import make_app, serve
-    from appliance.auth import new_token
+    from appliance.api import local_app, serve
+    from appliance.auth import Access, new_token
+    from appliance.room_book import RoomBook
 
-    async def open_session(room: AudioIO) -> Session:
-        session = await daemon.parts.session(room, name=PAGE)
-        daemon.rooms.enter(PAGE, session)
+    async def open_session(name: str, room: AudioIO) -> Session:
+        session = await daemon.parts.session(room, name=name)
+        daemon.rooms.enter(name, session)
         return session
 
     page = daemon.config.page
     # One token for the whole process: a server that had to be started again keeps its callers.
     token = daemon.secrets.setdefault(PAGE, Secret(new_token()))
     chat = ChatHandler(lambda: daemon.parts.mind.model) if daemon.config.web.chat else None
-    app = make_app(open_session, token.reveal(), hosts=[page.host, *page.hosts], chat=chat)
+    rooms = RoomBook(open_session)
+    access = Access(token.reveal(), [page.host, *page.hosts])
+    app = local_app(rooms, access, chat=chat, closing=rooms.close)
     try:
         server = await serve(app, page.host, page.port)
     except ConfigError as fault:
         daemon.tell(PAGE, f"Page: off. {fault}")
         raise
+    rooms.start()
     address = server.address(token.reveal())
     daemon.facts[PAGE] = address
     daemon.tell(PAGE, f"Page: {address if not _is_logged() else f'http://{page.host}:{page.port}/ (glove status)'}")

@@ -43,7 +43,7 @@ const connection = new Connection({
   },
   state: (link) => {
     state.link = link;
-    $("take-over").hidden = link !== "replaced";
+    $("take-over").hidden = link !== "replaced" && link !== "left";
     if (link !== "open") speaker.order("clear");
     show();
   },
@@ -207,6 +207,8 @@ function setMuted(muted) {
 mic.onClosed = () => use("off");
 
 function stateName() {
+  // Where only paired devices come in, another address is needed than on the machine itself.
+  if (state.link === "refused" && location.protocol === "https:") return "unpaired";
   if (state.link !== "open") return state.link;
   if (state.mode === "speaking") return state.paused ? "paused" : "speaking";
   if (state.mode === "thinking") return "thinking";

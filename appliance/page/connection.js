@@ -10,13 +10,16 @@ const PATIENCE_MS = 4000; // a room that lives answers sooner
 /** Close code of the room for a caller whose place another one has taken. */
 export const REPLACED = 4000;
 
+/** Close code of the room for a caller who was sent out of it: coming back at once would be no leaving. */
+export const LEFT = 4001;
+
 /** Keeps a connection to the room; `on` is told what happens. */
 export class Connection {
   /**
    * @param {{
    *   message: (message: object) => void,
    *   sound: (pcm: ArrayBuffer) => void,
-   *   state: (state: "connecting" | "open" | "lost" | "replaced" | "refused") => void,
+   *   state: (state: "connecting" | "open" | "lost" | "replaced" | "left" | "refused") => void,
    * }} on
    */
   constructor(on) {
@@ -91,8 +94,8 @@ export class Connection {
 
   async closed(code, opened) {
     this.leave();
-    if (code === REPLACED) {
-      this.on.state("replaced");
+    if (code === REPLACED || code === LEFT) {
+      this.on.state(code === LEFT ? "left" : "replaced");
       return;
     }
     const { attempt } = this;

@@ -118,6 +118,14 @@ class BrowserRoom:
         finally:
             self._leave(caller)
 
+    async def hang_up(self, reason: str) -> bool:
+        """End the connection of the caller, for whom the session waits. Returns whether there was one."""
+        caller = self._caller
+        if caller is None:
+            return False
+        await caller.close(Close.LEFT, reason)
+        return True
+
     async def close(self) -> None:
         """Say goodbye to the caller and end the session; idempotent."""
         self._closed = True

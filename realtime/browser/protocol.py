@@ -29,6 +29,7 @@ class Close(IntEnum):
     FAULT = 1011
     UNAVAILABLE = 1013
     REPLACED = 4000
+    LEFT = 4001
 
 
 class _Message(BaseModel):

@@ -231,7 +231,6 @@ async def test_the_model_is_lent_only_where_that_is_configured_and_only_for_the_
     async with place() as here, httpx.AsyncClient(base_url=here.http) as browser:
         bearer = {"authorization": f"Bearer {here.token}"}
         assert (await browser.post("/api/chat", json=asked, headers=bearer)).status_code == 404
-        assert (await browser.post("/login", json={"token": here.token})).headers.get_list("set-cookie")[1:] == []
     chat = ChatHandler(lambda: ScriptedModel(["Hello."] * 2))
     async with place(chat=chat) as here, httpx.AsyncClient(base_url=here.http) as browser:
         assert (await browser.post("/api/chat", json=asked)).status_code == 401
