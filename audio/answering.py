@@ -115,6 +115,11 @@ class Answering:
         """Whether a turn of the agent is under way and has the floor."""
         return self._flight is not None and self._flight.reply is not None
 
+    @property
+    def under_way(self) -> bool:
+        """Whether a turn of the agent is under way, with the floor or without."""
+        return self._flight is not None
+
     def answer(self, committed: Committed) -> None:
         """Let the agent answer; whatever it was doing ends."""
         self.cut()
@@ -290,6 +295,7 @@ class Answering:
             on_say=lambda text: self._host.emit(AgentSays(self._io.time_s, text)),
             on_tool=self._tool,
             rate=self._rates.setdefault(language, SpeakingRate()),
+            on_mark=self._reached,
         )
         self._host.reply_began()
         return self._reply
@@ -319,6 +325,7 @@ class Answering:
             if previous is not None:
                 await asyncio.wait([previous])
             if not flight.token.aborted:
+                self._reached("asked", self._io.time_s)
                 await self._ask(ask, flight)
             if self._flight is not flight:
                 return
@@ -388,6 +395,10 @@ class Answering:
 
     def _report_fault(self, fault: GloveError) -> None:
         self._host.emit(VoiceFault(self._io.time_s, fault.code, str(fault)))
+
+    def _reached(self, step: str, at: float) -> None:
+        if self._committed is not None:
+            self._host.reached(step, at)
 
     def _tool(self, event: ToolUse | ToolUseResult) -> None:
         if isinstance(event, ToolUse):

@@ -66,6 +66,10 @@ class AnsweringHost(Protocol):
         """Publish an event."""
         ...
 
+    def reached(self, step: str, at: float) -> None:
+        """The answer to a turn was ``asked`` for, or has its first ``text``, ``sentence`` or ``sound``."""
+        ...
+
     def reply_began(self) -> None:
         """A reply is being prepared."""
         ...

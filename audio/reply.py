@@ -75,6 +75,7 @@ class Reply:
         on_tool: called with each tool event.
         on_say: called with words that no model wrote, before they are spoken.
         rate: how fast the voice speaks, as measured in earlier replies.
+        on_mark: called once for each stage of ``marks``, with its time.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class Reply:
         on_tool: Callable[[ToolUse | ToolUseResult], None] = lambda _: None,
         on_say: Callable[[str], None] = lambda _: None,
         rate: SpeakingRate | None = None,
+        on_mark: Callable[[str, float], None] = lambda stage, at: None,
     ) -> None:
         self.language = language
         self.generation = player.next_generation()
@@ -105,6 +107,7 @@ class Reply:
         self._on_tool = on_tool
         self._on_say = on_say
         self._rate = rate
+        self._on_mark = on_mark
         self._buffer = SentenceBuffer(language)
         self._speakable = Speakable(language)
         self._aside = 0
@@ -292,7 +295,9 @@ class Reply:
 
     def _mark(self, stage: str) -> None:
         """Note when ``stage`` (first text, first sentence to the voice, first sound) was reached."""
-        self.marks.setdefault(stage, self._now())
+        if stage not in self.marks:
+            self.marks[stage] = at = self._now()
+            self._on_mark(stage, at)
 
     async def _room_ahead(self) -> None:
         while self._player.queued_s > AHEAD_S:

@@ -37,6 +37,7 @@ from audio.phrases import failure_phrase
 from audio.recent import RecentTalk
 from audio.stt.base import SegmentStt, Stt
 from audio.tts.base import TtsFactory
+from audio.turn_meter import TurnMeter
 from audio.turns.contract import Committed
 from audio.turns.engine import TurnEngine
 from audio.turns.hold import TurnDetector
@@ -104,6 +105,7 @@ class GloveVoice:
         self._listening: Listening | None = None
         self._asking: Asking | None = None
         self._moments = Moments(self)
+        self._meter = TurnMeter(self.events.emit)
         self._recent = RecentTalk(self.events)
         self._carried, self._carried_at = "", 0.0
         self._language = self.settings.reply_language
@@ -218,6 +220,7 @@ class GloveVoice:
             await self._transcriber.close()
         self._engine = self._transcriber = self._listening = self._asking = None
         self._carried = ""
+        self._meter.close(self._io.time_s)
 
     def mute(self) -> None:
         """Ignore the microphone; speech in progress is dropped. The talk key does not speak through it."""
@@ -389,6 +392,7 @@ class GloveVoice:
         """The recogniser has changed its mind about a turn, which is answered anew while no answer was heard."""
         self.emit(UserTurnCorrected(self._io.time_s, actual, sent))
         if self._answering is not None and self._answering.unheard:
+            self._meter.restart()
             self.interrupt()
             self._answering.answer(Committed(actual, self._language, self._io.time_s, "correction"))
 
@@ -416,6 +420,7 @@ class GloveVoice:
     def turn_likely(self, turn: Committed) -> None:
         """``turn`` will most likely be committed: its answer is prepared, unless it is that to a question."""
         if self._answering is not None and not self.agent_busy() and not self.awaits_answer():
+            self._meter.likely(self._io.time_s)
             self._answering.prepare(self._continued(turn))
 
     def turn_unlikely(self) -> None:
@@ -436,6 +441,7 @@ class GloveVoice:
         self._language = whole.language
         self._active_at = clock.now()
         self.emit(UserTurn(self._io.time_s, whole.text, whole.language))
+        self._meter.turn(whole, self._io.time_s, continued=whole.text != committed.text)
         self._answering.answer(whole)
 
     def _continued(self, turn: Committed) -> Committed:
@@ -491,6 +497,7 @@ class GloveVoice:
             self._engine.barge_in.release()
         self._io.player.resume()
         self._active_at = clock.now()
+        self._meter.reply_ended(self._io.time_s, over=self._answering is None or not self._answering.under_way)
         if self._listening is not None:
             self._listening.reply_ended()
         self._move(Mode.LISTENING)
@@ -498,6 +505,11 @@ class GloveVoice:
     def emit(self, event: VoiceEvent) -> None:
         """Publish an event."""
         self.events.emit(event)
+        self._meter.note(event)
+
+    def reached(self, step: str, at: float) -> None:
+        """The answer to the turn has come so far."""
+        self._meter.reached(step, at)
 
     def _move(self, mode: Mode) -> None:
         if mode is self._mode or self._moments.narrating:

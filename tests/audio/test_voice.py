@@ -30,6 +30,11 @@ def tool(name: str, result: Any = "fine", seconds: float = 0.0, **options: Any) 
     return Tool(name=name, description=name, run=run, args=NoArgs, **options)
 
 
+def latency_of(session: Session) -> Any:
+    """The first latency that was measured."""
+    return next(event for event in session.of("metric") if event.name == "voice_to_voice")
+
+
 async def test_a_question_is_heard_answered_and_remembered() -> None:
     async with Session(ScriptedModel(["It is noon."])) as session:
         await session.say("What time is it?")
@@ -67,7 +72,7 @@ async def test_the_stages_of_the_latency_add_up() -> None:
     async with Session(ScriptedModel(["It is noon."], first_token_s=0.3)) as session:
         await session.say("What time is it?")
         await session.settle()
-    metric: Metric = session.of("metric")[0]
+    metric: Metric = latency_of(session)
     assert metric.data is not None and metric.ms is not None
     stages = [metric.data[f"{name}_ms"] for name in ("wait", "agent", "sentence", "voice", "playout")]
     assert sum(stages) == pytest.approx(metric.ms, abs=0.5)
@@ -390,7 +395,7 @@ async def test_the_final_is_recognised_while_the_silence_is_awaited() -> None:
         await session.say("What time is it?")
         await session.settle()
         assert len(session.stt.calls) == 1
-        assert session.of("metric")[0].data["late_ms"] == 0
+        assert latency_of(session).data["late_ms"] == 0
 
 
 async def test_a_monologue_is_recognised_in_pieces_and_ends_at_the_cap() -> None:
@@ -456,7 +461,7 @@ async def test_commit_turn_sends_at_once_in_vad_mode() -> None:
         session.voice.commit_turn()
         await session.settle()
         assert [turn.text for turn in session.of("user_turn")] == ["Send this."]
-        assert session.of("metric")[0].data["wait_ms"] < 300
+        assert latency_of(session).data["wait_ms"] < 300
 
 
 async def test_a_typed_line_is_a_turn() -> None:
