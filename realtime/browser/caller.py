@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import structlog
 
@@ -55,6 +55,15 @@ class Socket(Protocol):
         ...
 
 
+@runtime_checkable
+class PacedSocket(Protocol):
+    """A ``Socket`` that keeps sound until it is due, instead of bringing it to the caller at once."""
+
+    def order(self, order: Order) -> None:
+        """Hold the sound, let it go on, or forget it, at once."""
+        ...
+
+
 class Caller:
     """Sends in order, reads within limits, and ends for one reason only.
 
@@ -64,6 +73,7 @@ class Caller:
         on_message: called with each valid message.
         epoch: number of the last clear, which a clear carries.
         turn: number of the reply in progress, which its end carries.
+        sent: samples sent since the last clear, which the end of a reply carries.
     """
 
     def __init__(
@@ -74,10 +84,12 @@ class Caller:
         *,
         epoch: Callable[[], int],
         turn: Callable[[], int],
+        sent: Callable[[], int],
     ) -> None:
         self._socket = socket
         self._epoch = epoch
         self._turn = turn
+        self._sent = sent
         self._on_sound = on_sound
         self._on_message = on_message
         self._waiting: deque[str | bytes] = deque()
@@ -99,12 +111,15 @@ class Caller:
 
     def order(self, order: Order) -> None:
         """See ``realtime.browser.room.Listener``. Sound that waits is forgotten with the sound that was sent."""
+        if isinstance(self._socket, PacedSocket):
+            self._socket.order(order)
         message: Message = {"t": order.value}
         if order is Order.CLEAR:
             self._waiting = deque(data for data in self._waiting if isinstance(data, str))
             message["epoch"] = self._epoch()
         elif order is Order.END:
             message["turnId"] = self._turn()
+            message["position"] = self._sent()
         self.post(message)
 
     def _put(self, data: str | bytes) -> None:

@@ -158,7 +158,12 @@ class BrowserRoom:
         speaker = stay.room.speaker
         commands = Commands(stay.session, stay.room, self._post)
         caller = Caller(
-            socket, stay.room.hear, commands.take, epoch=lambda: speaker.epoch, turn=lambda: speaker.generation
+            socket,
+            stay.room.hear,
+            commands.take,
+            epoch=lambda: speaker.epoch,
+            turn=lambda: speaker.generation,
+            sent=lambda: speaker.sent,
         )
         self._caller = caller
         self._calls += 1

@@ -76,6 +76,11 @@ class LeadPlayer(Player):
         """Samples that were sent and not heard yet."""
         return self._in_flight
 
+    @property
+    def sent(self) -> int:
+        """Samples that were sent since the last clear."""
+        return self._position + self._in_flight
+
     def attach(self) -> None:
         """Somebody listens from now on. What an earlier listener had was heard."""
         self.attached = True

@@ -1,0 +1,201 @@
+"""The door for WebRTC callers: an offer comes in, an answer goes out, and whoever then connects is let in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import structlog
+
+from agents.base import clock
+from agents.base.credentials import Secret
+from agents.base.errors import GloveError
+from agents.base.scope import Scope
+from realtime.browser.caller import Socket
+from realtime.browser.limits import TokenBucket
+from realtime.browser.webrtc_offer import checked, refused, with_addresses
+
+if TYPE_CHECKING:
+    from aiortc import RTCConfiguration, RTCPeerConnection
+
+    from realtime.browser.webrtc_peer import Peer
+
+log = structlog.get_logger(__name__)
+
+CONNECT_S = 10.0
+"""How long a caller may take from its offer to an open data channel."""
+
+MOST_CONNECTING = 4
+"""Callers that may be on their way at once; each holds sockets and a thread meanwhile."""
+
+OFFERS_PER_S = 1.0
+OFFERS_BURST = 10.0
+
+RELEASE_S = 5.0
+
+Serve = Callable[[Socket], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class IceServers:
+    """What helps two sides to reach each other beyond one network.
+
+    Attributes:
+        stun: addresses such as ``stun:stun.example.org:3478``; the first is used here, all by pages.
+        turn: address of a relay, such as ``turn:turn.example.org:3478?transport=udp``; empty for none.
+        turn_user: its user.
+        turn_credential: its password.
+        relay_only: reach callers through the relay alone.
+    """
+
+    stun: tuple[str, ...] = ()
+    turn: str = ""
+    turn_user: str = ""
+    turn_credential: Secret | None = field(default=None)
+    relay_only: bool = False
+
+    def for_page(self) -> list[dict[str, object]]:
+        """``iceServers`` of the page's ``RTCPeerConnection``. Holds the credential: only for admitted callers."""
+        servers: list[dict[str, object]] = [{"urls": list(self.stun)}] if self.stun else []
+        if self.turn:
+            credential = "" if self.turn_credential is None else self.turn_credential.reveal()
+            servers.append({"urls": [self.turn], "username": self.turn_user, "credential": credential})
+        return servers
+
+    def configuration(self) -> RTCConfiguration:
+        """The same for this side."""
+        from aiortc import RTCConfiguration, RTCIceServer
+        from aiortc.rtcconfiguration import RTCIceTransportPolicy
+
+        servers = [RTCIceServer(urls=list(self.stun))] if self.stun else []
+        if self.turn:
+            credential = None if self.turn_credential is None else self.turn_credential.reveal()
+            servers.append(RTCIceServer(urls=[self.turn], username=self.turn_user, credential=credential))
+        policy = RTCIceTransportPolicy.RELAY if self.relay_only else RTCIceTransportPolicy.ALL
+        return RTCConfiguration(iceServers=servers, iceTransportPolicy=policy)
+
+
+class WebRtcDoor:
+    """Answers offers. Each caller who connects in time is handed to ``serve`` and cleaned up when that returns.
+
+    Args:
+        serve: see ``BrowserRoom.serve``.
+        ice: STUN and TURN.
+        connect_s: see ``CONNECT_S``.
+    """
+
+    def __init__(self, serve: Serve, ice: IceServers | None = None, *, connect_s: float = CONNECT_S) -> None:
+        self.ice = ice or IceServers()
+        self.connect_s = connect_s
+        self._serve = serve
+        self._scope = Scope("webrtc door")
+        self._offers = TokenBucket(OFFERS_PER_S, OFFERS_BURST, clock.now)
+        self._connecting = 0
+        self._callers: set[Peer] = set()
+        self._releases: set[asyncio.Task[None]] = set()
+
+    @property
+    def callers(self) -> int:
+        """Connections that exist, open or on their way."""
+        return len(self._callers)
+
+    async def answer(self, offer: str, caller_address: str | None = None) -> str:
+        """The answer (SDP) to ``offer``.
+
+        Args:
+            offer: SDP with all its candidates; nothing is trickled.
+            caller_address: where the offer came from.
+
+        Raises:
+            GloveError: ``ERR_WEBRTC_OFFER`` for an offer that the room does not take, ``ERR_WEBRTC_BUSY`` when too many
+                callers are on their way, ``ERR_OPUS`` or ``ERR_WEBRTC_LIBRARY`` where calls are not possible here.
+        """
+        if self._scope.closed or self._connecting >= MOST_CONNECTING or not self._offers.take():
+            raise GloveError("ERR_WEBRTC_BUSY", "Too many calls at once.", "Try again in a few seconds.")
+        checked(offer)
+        self._connecting += 1
+        try:
+            return await self._admit(with_addresses(offer, caller_address))
+        except BaseException:
+            self._connecting -= 1
+            raise
+
+    async def close(self) -> None:
+        """End all connections; idempotent."""
+        await self._scope.close()
+        if self._releases:
+            await asyncio.wait(self._releases, timeout=RELEASE_S)
+
+    async def _admit(self, offer: str) -> str:
+        from aiortc import RTCPeerConnection
+
+        from realtime.browser.opus import library
+        from realtime.browser.webrtc_peer import Peer
+
+        library()
+        connection = RTCPeerConnection(self.ice.configuration())
+        peer = Peer(connection)
+        self._callers.add(peer)
+        try:
+            async with asyncio.timeout(self.connect_s):
+                answer = await _negotiate(connection, peer, offer)
+        except BaseException:
+            await self._release(peer)
+            raise
+        self._scope.spawn(self._attend(peer), "caller")
+        return answer
+
+    async def _attend(self, peer: Peer) -> None:
+        try:
+            if not await self._connected(peer):
+                return
+            watch = self._scope.spawn(peer.watch(), "watch")
+            watch.add_done_callback(lambda _: peer.end())
+            try:
+                await self._serve(peer)
+            finally:
+                watch.cancel()
+        finally:
+            await self._release(peer)
+
+    async def _connected(self, peer: Peer) -> bool:
+        try:
+            async with asyncio.timeout(self.connect_s):
+                await peer.opened.wait()
+        except TimeoutError:
+            log.info("a caller did not connect in time", seconds=self.connect_s)
+        finally:
+            self._connecting -= 1
+        return peer.opened.is_set() and not peer.over
+
+    async def _release(self, peer: Peer) -> None:
+        # aiortc cannot be closed a second time when the first was cancelled half-way: it has a task of its own.
+        releasing = asyncio.create_task(peer.release(), name="webrtc door/release")
+        self._releases.add(releasing)
+        releasing.add_done_callback(self._releases.discard)
+        releasing.add_done_callback(lambda _: self._callers.discard(peer))
+        _, late = await asyncio.wait([releasing], timeout=RELEASE_S)
+        if late:
+            log.warning("a connection could not be given back in time", seconds=RELEASE_S)
+
+
+async def _negotiate(connection: RTCPeerConnection, peer: Peer, offer: str) -> str:
+    from aiortc import RTCRtpSender, RTCSessionDescription
+
+    from realtime.browser.webrtc_taps import tap_receiver
+
+    transceiver = connection.getTransceivers()[0]
+    opus = [codec for codec in RTCRtpSender.getCapabilities("audio").codecs if codec.mimeType.lower() == "audio/opus"]
+    transceiver.setCodecPreferences(opus)
+    try:
+        await connection.setRemoteDescription(RTCSessionDescription(offer, "offer"))
+        tap_receiver(transceiver.receiver, peer.hear)
+        await connection.setLocalDescription(await connection.createAnswer())
+    except (GloveError, TimeoutError):
+        raise
+    except Exception as fault:
+        # aiortc checks an offer by using it: whatever it raises says that the offer is unusable.
+        raise refused("it cannot be used", fault) from fault
+    return connection.localDescription.sdp
