@@ -107,16 +107,24 @@ class SocketStt(StreamingStt):
         wire: what the service speaks.
         backoff: delays between attempts and how many there are; without end where its budget is None.
         stale_s: how long the service may owe an answer, in seconds.
+        tells: whether the service says something about much sound before it is asked for a final.
         dial: opens connections.
     """
 
     def __init__(
-        self, wire: SttWire, *, backoff: Backoff | None = None, stale_s: float = STALE_S, dial: Dial = dial
+        self,
+        wire: SttWire,
+        *,
+        backoff: Backoff | None = None,
+        stale_s: float = STALE_S,
+        tells: bool = True,
+        dial: Dial = dial,
     ) -> None:
         super().__init__()
         self._wire = wire
         self._backoff = backoff or Backoff(first_s=0.5, cap_s=15.0, budget=RECONNECTS)
         self._stale_s = stale_s
+        self._tells = tells
         self._dial = dial
         self._scope: Scope | None = None
         self._connected = False
@@ -321,7 +329,7 @@ class SocketStt(StreamingStt):
         """
         if self._unanswered.owed:
             return silent_s >= self._stale_s
-        if self._since_answer < TELLING_S * RATE_HZ or silent_s < self._stale_s * self._patience:
+        if not self._tells or self._since_answer < TELLING_S * RATE_HZ or silent_s < self._stale_s * self._patience:
             return False
         self._patience = min(MOST_PATIENCE, self._patience * 2)
         return True

@@ -121,10 +121,14 @@ class SentenceTts(TtsAdapter):
         self._destroyed = True
         await self._scope.close()
 
+    def parts(self, text: str) -> list[str]:
+        """What of a piece is synthesised in one go; joined together, the parts are the piece."""
+        return _parts(text)
+
     async def speak(self, piece: int, text: str) -> None:
         """Emit the sound of one piece."""
         offset = 0
-        for part in _parts(text):
+        for part in self.parts(text):
             if not has_words(part):
                 continue
             await self._keep_pace()
