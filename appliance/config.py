@@ -231,6 +231,15 @@ class PageConfig(Section):
     hosts: Annotated[tuple[HostName, ...], NoDecode] = Field(
         default=(), description="Names under which it may be reached besides host and localhost, such as glove.local."
     )
+    lan: bool = Field(
+        default=False,
+        description="Whether glove run serves paired devices on the local network from the start; glove pair begins it "
+        "otherwise.",
+    )
+    lan_port: int = Field(default=8443, ge=1, le=65_535, description="Port of the local network's https.")
+    name: HostName = Field(
+        default="auto", description="Host name announced there, without .local; auto takes the machine's own."
+    )
 
     @field_validator("hosts", mode="before")
     @classmethod
