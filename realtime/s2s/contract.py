@@ -181,7 +181,7 @@ class S2SAdapter(ABC):
 
     @abstractmethod
     async def disconnect(self) -> None:
-        """End the session; idempotent. No event follows after ``Disconnected``."""
+        """End the session; idempotent. Nothing that the provider says is told after ``Disconnected``."""
 
     @abstractmethod
     def send_audio(self, pcm: Pcm) -> None:
@@ -228,7 +228,8 @@ class S2SAdapter(ABC):
 
     @abstractmethod
     def interrupt(self) -> None:
-        """Stop the answer: always emits ``Interrupted``, since speech may still be playing that was sent long ago.
+        """Stop the answer: always emits ``Interrupted``, since speech may still be playing that was sent long ago, by a
+        session that has ended meanwhile.
 
         What of the cancelled answer still arrives is dropped. A queued answer is not asked for any more.
         """

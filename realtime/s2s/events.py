@@ -147,11 +147,13 @@ class ResponseStarted(S2SEvent):
 
 @dataclass(frozen=True)
 class ResponseDone(S2SEvent):
-    """The model has ended an answer."""
+    """The model has ended an answer; the counts of tokens are None where the provider does not say."""
 
     type: ClassVar[str] = "response_done"
     response_id: str = ""
     status: ResponseStatus = "completed"
+    input_tokens: int | None = None
+    output_tokens: int | None = None
 
 
 @dataclass(frozen=True)

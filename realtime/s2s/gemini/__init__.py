@@ -1,0 +1,1 @@
+"""Gemini Live over a WebSocket."""

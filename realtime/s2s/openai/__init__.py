@@ -1,0 +1,1 @@
+"""OpenAI Realtime over a WebSocket, and whatever speaks the same protocol."""
