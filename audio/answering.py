@@ -331,9 +331,7 @@ class Answering:
                 return
             reply = flight.reply or self._go_on(flight)
             self._flight = None
-            if flight.awaited and not reply.audible and not reply.text:
-                reply.sound(earcons.done(self._io.player.rate_hz))
-            await self._speak_out(reply)
+            await self._speak_out(reply, awaited=flight.awaited)
         finally:
             flight.unwatch()
             flight.let_go()
@@ -359,13 +357,18 @@ class Answering:
         if flight.awaited and self._flight is flight:
             (flight.reply or self._go_on(flight)).say(line)
 
-    async def _speak_out(self, reply: Reply, text: str | None = None) -> None:
-        """Wait until ``reply`` (after saying ``text``) was heard to its end, and report what was heard."""
+    async def _speak_out(self, reply: Reply, text: str | None = None, *, awaited: bool = False) -> None:
+        """Wait until ``reply`` (after saying ``text``) was heard to its end, and report what was heard.
+
+        ``awaited``: somebody waits for it, so that a reply without a word is at least a sound.
+        """
         if reply.void:
             return
         if text is not None:
             reply.say(text)
         await reply.spoken()
+        if awaited and not (reply.void or reply.audible or reply.fault):
+            reply.sound(earcons.done(self._io.player.rate_hz))
         while not reply.void and not self._io.player.idle:
             self._drained.clear()
             await self._drained.wait()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+import numpy as np
 import structlog
 
 from agents.base import clock
@@ -44,6 +45,7 @@ from audio.tts.base import (
     WordTiming,
     as_voice_error,
 )
+from audio.tts.local import has_words
 
 log = structlog.get_logger(__name__)
 
@@ -327,6 +329,7 @@ class _PartVoice:
         self._voice: TtsAdapter | None = None
         self._pieces: list[int] = []
         self._pieces_done = 0
+        self._owes_sound = False
         self._alive = asyncio.Event()
         self._done = False
 
@@ -349,6 +352,7 @@ class _PartVoice:
             await self._sign_of_life()
         self._check()
         self._pieces.append(index)
+        self._owes_sound = self._owes_sound or (has_words(spoken) and self._part.offset is None)
         self._voice.send_text(spoken)
 
     async def finish(self) -> None:
@@ -358,6 +362,8 @@ class _PartVoice:
         while not self._done:
             await self._sign_of_life()
         self._check()
+        if self._owes_sound and not self._reply.void:
+            raise GloveVoiceError("ERR_TTS_SYNTHESIS", "The voice made no sound of the words that it was given.")
 
     async def _sign_of_life(self) -> None:
         self._check()
@@ -377,9 +383,13 @@ class _PartVoice:
         self._alive.set()
         if self._reply.void:
             return
+        if event.pcm.dtype != np.int16 or event.pcm.ndim != 1:
+            self._failed(TtsFault(GloveVoiceError("ERR_TTS_SYNTHESIS", "The voice's sound is not 16-bit mono.")))
+            return
         rate = self._voice.sample_rate_hz
         added = self._reply.queue_sound(self._part, event.pcm, rate)
-        index = None if event.piece is None else self._pieces[event.piece]
+        self._owes_sound = self._owes_sound and not event.pcm.size
+        index = self._piece(event.piece)
         scale = self._reply.rate_hz / rate
         words = None
         if event.words is not None:
@@ -390,8 +400,14 @@ class _PartVoice:
 
     def _piece_done(self, event: PieceDone) -> None:
         self._alive.set()
-        self._pieces_done += 1
-        self._part.tracker.finish_piece(self._pieces[event.piece])
+        index = self._piece(event.piece)
+        if index is not None:
+            self._pieces_done += 1
+            self._part.tracker.finish_piece(index)
+
+    def _piece(self, number: int | None) -> int | None:
+        """The sentence that the voice calls ``number``; None if it was never sent."""
+        return self._pieces[number] if number is not None and 0 <= number < len(self._pieces) else None
 
     def _finished(self, _: TtsDone) -> None:
         self._part.tracker.finish()
