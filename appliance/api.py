@@ -20,6 +20,7 @@ from agents.base.errors import GloveError
 from agents.web.refusals import reply
 from agents.web.routes import web_routes
 from appliance.auth import COOKIE, Access, Door, LoopbackDoor, Visitor
+from appliance.call_api import CallDesk
 from appliance.guard import Guard
 from appliance.operations import Operation, description, refused, routes
 from appliance.page_socket import PageSocket
@@ -128,7 +129,8 @@ def page_app(
         first: routes that come before the others.
     """
     endpoints = _Endpoints(door, rooms, health)
-    table = (*RoomDesk(rooms, door, elsewhere, conversation).operations(), *operations)
+    desk = RoomDesk(rooms, door, elsewhere, conversation)
+    table = (*desk.operations(), *CallDesk(rooms, door).operations(), *operations)
     document = description(table)
     shown = {**PAGES, **(pages or {})}
     assets = load_assets()

@@ -19,7 +19,7 @@ from agents.web.refusals import done, refusal, reply
 from appliance.version import installed_version
 
 MOST_BYTES = 4096
-"""Longest body of the control API."""
+"""Longest body of the control API, unless an operation says otherwise."""
 
 SCHEMAS = "#/components/schemas/{model}"
 _PARAMETER = {
@@ -40,6 +40,10 @@ STATUS = {
     "ERR_LAN_OFF": 409,
     "ERR_LAN_ADDRESS": 409,
     "ERR_PAGE_PORT": 409,
+    "ERR_WEBRTC_OFFER": 400,
+    "ERR_WEBRTC_BUSY": 429,
+    "ERR_WEBRTC_LIBRARY": 501,
+    "ERR_OPUS": 501,
 }
 """Statuses of the control API's own faults, beside those of ``agents.web.refusals``."""
 
@@ -78,6 +82,7 @@ class Operation:
         status: of success.
         refusals: statuses beside 401, 403 and 429 that refusals may have.
         open: whether it is for anybody who reaches the server.
+        most_bytes: longest body.
     """
 
     method: str
@@ -90,6 +95,7 @@ class Operation:
     status: int = 200
     refusals: tuple[int, ...] = field(default=())
     open: bool = False
+    most_bytes: int = MOST_BYTES
 
 
 def routes(operations: Sequence[Operation], authorise: Authorise) -> list[BaseRoute]:
@@ -110,7 +116,8 @@ class _Path:
     async def _answer(self, request: Request) -> Response:
         operation = self._by_method[request.method]
         try:
-            body = await read_body(request, operation.body, MOST_BYTES) if operation.body is not None else None
+            shape = operation.body
+            body = None if shape is None else await read_body(request, shape, operation.most_bytes)
             told = await operation.act(request, body)
         except GloveError as fault:
             return refused(fault)

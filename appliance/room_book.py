@@ -18,6 +18,7 @@ from agents.base.scope import Scope
 from audio.io.base import AudioIO
 from realtime.browser.desk import LINGER_S, BrowserRoom, State
 from realtime.browser.session import BrowserSession
+from realtime.browser.webrtc import IceServers, WebRtcCalls
 
 PAGE = "page"
 """Id of the room behind the page on this machine."""
@@ -57,6 +58,10 @@ class RoomBook:
         idle_s: how long an empty room stays.
         most_rooms: rooms at the same time, without the page's own.
         most_per_client: rooms that one client may have opened at the same time.
+        ice: what helps callers over WebRTC to reach the rooms.
+
+    Attributes:
+        calls: lets callers in over WebRTC.
     """
 
     def __init__(
@@ -68,7 +73,9 @@ class RoomBook:
         idle_s: float = IDLE_S,
         most_rooms: int = MOST_ROOMS,
         most_per_client: int = MOST_PER_CLIENT,
+        ice: IceServers | None = None,
     ) -> None:
+        self.calls = WebRtcCalls(ice)
         self._open_session = open_session
         self._assistant_name = assistant_name
         self._linger_s = linger_s
@@ -141,6 +148,7 @@ class RoomBook:
         self._closed = True
         await self._scope.close()
         await asyncio.gather(*(entry.room.close() for entry in self.open))
+        await self.calls.close()
 
     def _make_space(self, client: str) -> None:
         if self._closed:

@@ -1,4 +1,4 @@
-"""The door for WebRTC callers: an offer comes in, an answer goes out, and whoever then connects is let in."""
+"""Calls over WebRTC: an offer comes in, an answer goes out, and whoever then connects is let into the room."""
 
 from __future__ import annotations
 
@@ -77,20 +77,18 @@ class IceServers:
         return RTCConfiguration(iceServers=servers, iceTransportPolicy=policy)
 
 
-class WebRtcDoor:
-    """Answers offers. Each caller who connects in time is handed to ``serve`` and cleaned up when that returns.
+class WebRtcCalls:
+    """Answers offers, for all rooms. Each caller who connects in time is served and cleaned up afterwards.
 
     Args:
-        serve: see ``BrowserRoom.serve``.
         ice: STUN and TURN.
         connect_s: see ``CONNECT_S``.
     """
 
-    def __init__(self, serve: Serve, ice: IceServers | None = None, *, connect_s: float = CONNECT_S) -> None:
+    def __init__(self, ice: IceServers | None = None, *, connect_s: float = CONNECT_S) -> None:
         self.ice = ice or IceServers()
         self.connect_s = connect_s
-        self._serve = serve
-        self._scope = Scope("webrtc door")
+        self._scope = Scope("webrtc calls")
         self._offers = TokenBucket(OFFERS_PER_S, OFFERS_BURST, clock.now)
         self._connecting = 0
         self._callers: set[Peer] = set()
@@ -101,11 +99,12 @@ class WebRtcDoor:
         """Connections that exist, open or on their way."""
         return len(self._callers)
 
-    async def answer(self, offer: str, caller_address: str | None = None) -> str:
+    async def answer(self, offer: str, serve: Serve, caller_address: str | None = None) -> str:
         """The answer (SDP) to ``offer``.
 
         Args:
             offer: SDP with all its candidates; nothing is trickled.
+            serve: serves the caller once it has connected, see ``BrowserRoom.serve``.
             caller_address: where the offer came from.
 
         Raises:
@@ -117,7 +116,7 @@ class WebRtcDoor:
         checked(offer)
         self._connecting += 1
         try:
-            return await self._admit(with_addresses(offer, caller_address))
+            return await self._admit(with_addresses(offer, caller_address), serve)
         except BaseException:
             self._connecting -= 1
             raise
@@ -128,7 +127,7 @@ class WebRtcDoor:
         if self._releases:
             await asyncio.wait(self._releases, timeout=RELEASE_S)
 
-    async def _admit(self, offer: str) -> str:
+    async def _admit(self, offer: str, serve: Serve) -> str:
         from aiortc import RTCPeerConnection
 
         from realtime.browser.opus import library
@@ -144,17 +143,17 @@ class WebRtcDoor:
         except BaseException:
             await self._release(peer)
             raise
-        self._scope.spawn(self._attend(peer), "caller")
+        self._scope.spawn(self._attend(peer, serve), "caller")
         return answer
 
-    async def _attend(self, peer: Peer) -> None:
+    async def _attend(self, peer: Peer, serve: Serve) -> None:
         try:
             if not await self._connected(peer):
                 return
             watch = self._scope.spawn(peer.watch(), "watch")
             watch.add_done_callback(lambda _: peer.end())
             try:
-                await self._serve(peer)
+                await serve(peer)
             finally:
                 watch.cancel()
         finally:
@@ -172,7 +171,7 @@ class WebRtcDoor:
 
     async def _release(self, peer: Peer) -> None:
         # aiortc cannot be closed a second time when the first was cancelled half-way: it has a task of its own.
-        releasing = asyncio.create_task(peer.release(), name="webrtc door/release")
+        releasing = asyncio.create_task(peer.release(), name="webrtc calls/release")
         self._releases.add(releasing)
         releasing.add_done_callback(self._releases.discard)
         releasing.add_done_callback(lambda _: self._callers.discard(peer))

@@ -16,7 +16,7 @@ from av import AudioFrame
 
 from agents.base import clock
 from audio.pcm import Pcm
-from realtime.browser.webrtc import IceServers, WebRtcDoor
+from realtime.browser.webrtc import IceServers, WebRtcCalls
 from tests.realtime.peer import House, until
 
 RATE_HZ = 48_000
@@ -80,8 +80,8 @@ class RtcCaller:
     async def accept(self, answer: str) -> None:
         await self.pc.setRemoteDescription(RTCSessionDescription(answer, "answer"))
 
-    async def call(self, door: WebRtcDoor) -> RtcCaller:
-        await self.accept(await door.answer(await self.offer(), "127.0.0.1"))
+    async def call(self, calls: WebRtcCalls, house: House) -> RtcCaller:
+        await self.accept(await calls.answer(await self.offer(), house.room.serve, "127.0.0.1"))
         return self
 
     def say(self, message: dict[str, Any] | str | bytes) -> None:
@@ -133,13 +133,13 @@ class RtcCaller:
 
 
 @asynccontextmanager
-async def calls(
+async def switchboard(
     *replies: str, ice: IceServers | None = None, connect_s: float = 10.0, **options: Any
-) -> AsyncIterator[tuple[House, WebRtcDoor]]:
-    """A room with a scripted agent behind a door for WebRTC."""
+) -> AsyncIterator[tuple[House, WebRtcCalls]]:
+    """A room with a scripted agent, and what answers calls."""
     async with House(list(replies), **options) as house:
-        door = WebRtcDoor(house.room.serve, ice, connect_s=connect_s)
+        calls = WebRtcCalls(ice, connect_s=connect_s)
         try:
-            yield house, door
+            yield house, calls
         finally:
-            await door.close()
+            await calls.close()
