@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
+from audio.pcm import Pcm
 from audio.speaking_rate import SpeakingRate
 from audio.tts.base import WordTiming
+from audio.word_ends import Loudness, word_ends
 
 _WIDE = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
 _UNIT = re.compile(rf"[{_WIDE}]|[^\s{_WIDE}]+")
+_WIDE_UNIT = re.compile(f"[{_WIDE}]")
 _ALIGNED_WORDS = 300
 """Above this many words, spoken and written ones are matched by their share instead of one by one."""
 
@@ -24,6 +28,7 @@ class _Piece:
     samples: int = 0
     finished: bool = False
     words: list[WordTiming] = field(default_factory=lambda: [])
+    loudness: Loudness | None = None
     marks: list[tuple[int, int]] | None = None
 
 
@@ -46,9 +51,16 @@ class HeardTracker:
         """Piece ``index`` is to be spoken; ``text`` is as written, with its spacing."""
         self._pieces[index] = _Piece(text, _text_weight(text))
 
-    def add_audio(self, piece: int | None, samples: int, words: Sequence[WordTiming] | None = None) -> None:
+    def add_audio(
+        self,
+        piece: int | None,
+        samples: int,
+        words: Sequence[WordTiming] | None = None,
+        sound: tuple[Pcm, int] | None = None,
+    ) -> None:
         """``samples`` more samples of ``piece`` wait to be played; ``words``: timings from the start of the piece.
 
+        ``sound``: what they are, as the voice has made it, and its rate: without timings, words are looked for in it.
         A ``piece`` of None is for voices that do not say what they speak: all pieces then count as a single one, from
         whose start the timings are. Raises ``KeyError`` for a piece that was not added.
         """
@@ -62,6 +74,10 @@ class HeardTracker:
                 self.finish_piece(earlier)
         entry.samples += samples
         entry.words.extend(words or ())
+        if sound is not None and not entry.words:
+            pcm, rate_hz = sound
+            entry.loudness = entry.loudness or Loudness(rate_hz)
+            entry.loudness.add(pcm)
         entry.marks = None
 
     def finish_piece(self, index: int) -> None:
@@ -84,7 +100,8 @@ class HeardTracker:
         """The text whose sound lies within the first ``played`` samples, without white space at its end.
 
         Pieces that were played as a whole count as a whole, pieces without sound with what precedes them. Of the piece
-        in the middle those words count that have ended: by their timings, else by their share of the piece's length.
+        in the middle those words count that have ended: by their timings, else by what its sound shows, else by their
+        share of the piece's length.
         """
         out: list[str] = []
         for piece in self._in_order():
@@ -157,22 +174,46 @@ def _bare(word: str) -> str:
 
 
 def _estimated_marks(piece: _Piece, rate: SpeakingRate) -> list[tuple[int, int]]:
-    """The same from the length alone: each word, or wide character, takes time by its number of letters.
+    """The same without timings: each word, or wide character, takes time by its number of letters.
 
-    A piece whose sound is not complete is taken to be as long as the speaking rate says; while that is not known,
-    as long as it is so far times one and a half, which errs towards less heard.
+    Where the sound is known its words are looked for in it, and without that every word takes its share. A piece whose
+    sound is not complete is taken to be as long as the speaking rate says; while that is not known, as long as it is
+    so far times one and a half, which errs towards less heard.
     """
     if not piece.weight or not piece.samples:
         return []
     samples = piece.samples
     if not piece.finished:
         samples = max(samples + 1, rate.samples(piece.weight) or samples * 3 // 2)
-    marks: list[tuple[int, int]] = []
-    before = 0
-    for match in _UNIT.finditer(piece.text):
-        before += _weight(match.group())
-        marks.append((-(-before * samples // piece.weight), match.end()))
-    return marks
+    units = list(_UNIT.finditer(piece.text))
+    weights = [_weight(unit.group()) for unit in units]
+    ends = _ends_in_sound(piece, samples, weights) or _ends_by_share(samples, weights)
+    return [(end, unit.end()) for end, unit in zip(ends, units, strict=True)]
+
+
+def _ends_in_sound(piece: _Piece, samples: int, weights: list[int]) -> list[int] | None:
+    """Where words end by the loudness of the piece, which is ``samples`` long in all; None if that cannot be said."""
+    if piece.loudness is None:
+        return None
+    levels = piece.loudness.levels_db()
+    if not levels.size:
+        return None
+    per_frame = piece.samples / levels.size
+    frames = levels.size if piece.finished else max(levels.size, round(samples / per_frame))
+    gaps = [
+        unit.end() == len(piece.text) or not _WIDE_UNIT.match(piece.text, unit.end())
+        for unit in _UNIT.finditer(piece.text)
+    ]
+    ends = word_ends(levels, weights, gaps, frames)
+    return None if ends is None else [math.ceil(end * per_frame) for end in ends]
+
+
+def _ends_by_share(samples: int, weights: list[int]) -> list[int]:
+    total, before, ends = sum(weights), 0, list[int]()
+    for weight in weights:
+        before += weight
+        ends.append(-(-before * samples // total))
+    return ends
 
 
 def _text_weight(text: str) -> int:

@@ -396,7 +396,7 @@ class _PartVoice:
             words = tuple(
                 WordTiming(word.word, round(word.start * scale), round(word.end * scale)) for word in event.words
             )
-        self._part.tracker.add_audio(index, added, words)
+        self._part.tracker.add_audio(index, added, words, (event.pcm, rate))
 
     def _piece_done(self, event: PieceDone) -> None:
         self._alive.set()
