@@ -1,0 +1,154 @@
+"""A day in a household: every episode again and again, in random order, with silences between them, and an alarm clock.
+
+On virtual time; ``scripts/soak household`` runs it for 24 hours, the tests for a tenth of that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from agents.base.clock import now, run_virtual, wall
+from agents.everyday.places import system_zone
+from tests.support.episodes import EPISODES, question
+from tests.support.household import Home, household
+from tests.support.inventory import Inventory, growing, take_inventory
+
+ZONE = "Europe/Berlin"
+BEGIN = datetime(2026, 10, 24, 23, 59, tzinfo=UTC)
+"""One minute to two o'clock of the night in which the clocks there are put back; the UTC day changes in a minute."""
+
+PAUSES_S = (15.0, 60.0, 150.0, 480.0)
+SHORT_HOURS = 6.0
+"""A day shorter than this is looked at more often."""
+
+ALARM = "set an alarm for 3:10 am"
+ALARM_S = 2 * 3600 + 11 * 60.0
+"""So long after ``BEGIN`` it is ten past three on a clock that was put back at three."""
+
+
+@dataclass
+class Day:
+    """What came of it.
+
+    Attributes:
+        hours: how long it was.
+        episodes: how often each was lived through.
+        faults: what went wrong, a line each; empty if nothing did.
+        samples: inventories, in order, each of a room at rest.
+    """
+
+    hours: float
+    episodes: Counter[str] = field(default_factory=Counter)
+    faults: list[str] = field(default_factory=list)
+    samples: list[Inventory] = field(default_factory=list)
+
+    def grown(self) -> dict[str, list[int]]:
+        """What grew."""
+        return growing(self.samples)
+
+    def kb_per_hour(self) -> float:
+        """Growth of the resident memory over the last two thirds of the day."""
+        settled = self.samples[len(self.samples) // 3 :]
+        share = (len(settled) - 1) / (len(self.samples) - 1)
+        return (settled[-1].rss_kb - settled[0].rss_kb) / (self.hours * share)
+
+
+def live(hours: float, *, seed: int = 1, tell: Callable[[str], None] = lambda _: None) -> Day:
+    """Live in the household for so many hours. ``tell`` gets a line now and then."""
+    before = os.environ.get("TZ")
+    os.environ["TZ"] = ZONE
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            return run_virtual(_live(Path(folder), Day(hours), random.Random(seed), tell), wall_start=BEGIN)
+    finally:
+        if before is None:
+            del os.environ["TZ"]
+        else:
+            os.environ["TZ"] = before
+
+
+async def _live(folder: Path, day: Day, rng: random.Random, tell: Callable[[str], None]) -> Day:
+    async with household(folder) as home:
+        end = now() + day.hours * 3600
+        alarm_at = now() + ALARM_S
+        await home.ask(ALARM)
+        await home.rest()
+        waiting: list[int] = []
+        while now() < end:
+            waiting = waiting or rng.sample(range(len(EPISODES)), len(EPISODES))
+            episode = EPISODES[waiting.pop()]
+            pause_s = rng.choice(PAUSES_S)
+            if alarm_at - 600 < now() + pause_s < alarm_at + 60:  # an episode may take some minutes
+                await _alarm(home, day)
+                alarm_at = float("inf")
+            else:
+                await asyncio.sleep(pause_s)
+            await _episode(home, day, episode.__name__, episode(home))
+            day.episodes[episode.__name__] += 1
+            if day.episodes.total() % (3 if day.hours < SHORT_HOURS else 10) == 0:
+                await _sample(home, day)
+                tell(f"{_local()}: {day.episodes.total()} episodes, {len(day.faults)} faults, grown: {day.grown()}")
+        if day.hours * 3600 > ALARM_S + 600 and alarm_at != float("inf"):
+            day.faults.append("the alarm did not ring")
+    return day
+
+
+async def _sample(home: Home, day: Day) -> None:
+    """Take an inventory at the beginning of a conversation, so that all are of the same moment."""
+    await asyncio.sleep(home.config.conversation.idle_s + 15)
+    await _episode(home, day, "question", question(home))
+    home.events.clear()
+    day.samples.append(take_inventory())
+
+
+def _local() -> str:
+    return wall().astimezone(system_zone()).strftime("%H:%M:%S")
+
+
+async def _alarm(home: Home, day: Day) -> None:
+    """Sleep until the alarm rings, and stop it: ten past three by the clock that people read."""
+
+    async def wake_up() -> None:
+        await home.until(lambda: home.ringing, 1800)
+        assert _local().startswith("03:10:0"), f"the alarm for ten past three rang at {_local()}"
+        await home.until(lambda: "ringing" in home.heard, 30)
+        await home.say("Stop.", 0.5)
+        await home.until(lambda: not home.ringing, 10)
+
+    await _episode(home, day, "alarm", wake_up())
+
+
+async def _episode(home: Home, day: Day, name: str, episode: Coroutine[Any, Any, None]) -> None:
+    """Live through an episode and see that the home is as it should be afterwards."""
+    home.events.clear()
+    began = _local()
+    try:
+        await episode
+        await home.rest()
+        _check(home)
+    except Exception as fault:  # noqa: BLE001 - whatever it is, it is told and the day goes on
+        day.faults.append(f"{began} {name}: {type(fault).__name__} {fault}")
+        home.restore()
+        await asyncio.sleep(120)
+
+
+def _check(home: Home) -> None:
+    """What holds whenever nobody speaks."""
+    session = home.daemon.rooms.find("device")
+    assert session is not None and home.works, home.daemon.summary()
+    assert session.voice.current_mode == "listening", session.voice.current_mode
+    assert session.voice.events.faults == 0, "a listener failed"
+    assert not session.voice.is_muted and not session.voice.ptt_held
+    assert not session.room.player.paused and session.room.player.idle
+    assert not home.ringing and not home.daemon.rooms.waiting
+    started, stopped = len(home.of("agent_speech_started")), len(home.of("agent_speech_stopped"))
+    assert started == stopped, f"speech began {started} times and ended {stopped} times"
