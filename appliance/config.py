@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Protocol, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 Ms = Annotated[int, Field(ge=0, le=600_000)]
@@ -18,6 +19,8 @@ WeightsSource = Literal["cache", "hub", "wheel"]
 
 HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$")]
 """A name or an IPv4 address, without a port."""
+
+_TCP = re.compile(r"tcp://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}")
 
 _LANGUAGE_TAG = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
@@ -32,6 +35,21 @@ def _address(value: str) -> str:
     if value and not re.fullmatch(r"(https?|wss?|tcp)://[^\s/@]+(/\S*)?", value):
         raise ValueError("an address such as http://localhost:8000/v1, without user name or password")
     return value
+
+
+class _Served(Protocol):
+    provider: str
+    url: str
+
+
+_ServedSection = TypeVar("_ServedSection", bound=_Served)
+
+
+def _wyoming_has_url(section: _ServedSection) -> _ServedSection:
+    """Wyoming services are somebody's own: there is no address to fall back to."""
+    if section.provider == "wyoming" and not _TCP.fullmatch(section.url):
+        raise ValueError("a url such as tcp://127.0.0.1:10300 for provider wyoming")
+    return section
 
 
 class Section(BaseModel):
@@ -82,9 +100,10 @@ class SpeechConfig(Section):
 class SttConfig(Section):
     """Who recognises speech."""
 
-    provider: Literal["local", "elevenlabs", "deepgram", "cartesia", "openai"] = Field(
+    provider: Literal["local", "elevenlabs", "deepgram", "cartesia", "openai", "wyoming"] = Field(
         default="local",
-        description="local is this machine (speech.stt); openai is any server with OpenAI's transcriptions.",
+        description="local is this machine (speech.stt); openai is any server with OpenAI's transcriptions, wyoming "
+        "any service of Home Assistant's protocol.",
     )
     url: str = Field(default="", description="Address of the provider; empty takes the provider's own.")
     model: str = Field(default="", description="Model of the provider; empty takes the provider's default.")
@@ -96,15 +115,22 @@ class SttConfig(Section):
         description="Send a service that hears while you speak everything it can hear while the appliance listens, "
         "not only what the voice detector takes for speech.",
     )
+    streaming: Literal["auto", "on", "off"] = Field(
+        default="auto",
+        description="Whether a wyoming service hears while you speak; auto asks it at the start what it can do.",
+    )
 
     _is_address = field_validator("url")(_address)
+    _has_url = model_validator(mode="after")(_wyoming_has_url)
 
 
 class TtsConfig(Section):
     """Who speaks."""
 
-    provider: Literal["local", "elevenlabs", "openai"] = Field(
-        default="local", description="local is this machine (speech.tts); openai is any server with OpenAI's speech."
+    provider: Literal["local", "elevenlabs", "openai", "wyoming"] = Field(
+        default="local",
+        description="local is this machine (speech.tts); openai is any server with OpenAI's speech, wyoming any "
+        "service of Home Assistant's protocol.",
     )
     url: str = Field(default="", description="Address of the provider; empty takes the provider's own.")
     model: str = Field(default="", description="Model of the provider; empty takes the provider's default.")
@@ -114,6 +140,7 @@ class TtsConfig(Section):
     )
 
     _is_address = field_validator("url")(_address)
+    _has_url = model_validator(mode="after")(_wyoming_has_url)
 
 
 class TurnsConfig(Section):
@@ -217,9 +244,18 @@ class WakeConfig(Section):
     word: Literal["hey_jarvis", "okay_nabu", "alexa", "hey_mycroft"] = Field(
         default="hey_jarvis", description="The wake word."
     )
+    provider: Literal["local", "wyoming"] = Field(
+        default="local",
+        description="Who listens for it: this machine, or a wyoming service, which then hears all that is not quiet.",
+    )
+    url: str = Field(default="", description="Address of the service, tcp://host:port.")
+    name: str = Field(default="", description="Name of the service's wake word; empty takes word.")
     follow_up_s: float = Field(
         default=6.0, ge=0, le=60, description="Seconds after an answer in which no wake word is needed."
     )
+
+    _is_address = field_validator("url")(_address)
+    _has_url = model_validator(mode="after")(_wyoming_has_url)
 
 
 class PageConfig(Section):
@@ -251,6 +287,50 @@ class WebConfig(Section):
     """What programs may use over HTTP, at the page's address and with its token."""
 
     chat: bool = Field(default=False, description="Whether /api/chat lends the model to those who hold the token.")
+
+
+class WyomingConfig(Section):
+    """What is lent to others over Home Assistant's voice protocol: recogniser, voice, wake words, voice detection."""
+
+    listen: str = Field(
+        default="", description="Address to listen on, such as tcp://127.0.0.1:10300; empty for not at all."
+    )
+    allow: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Addresses and networks besides this machine that may come in, such as 192.168.1.20 or "
+        "192.168.1.0/24: the protocol has no passwords.",
+    )
+    handle: bool = Field(default=False, description="Whether the agent answers typed lines too.")
+
+    @field_validator("allow", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return _listed(value)
+
+    @field_validator("allow")
+    @classmethod
+    def _are_networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for network in value:
+            try:
+                ipaddress.ip_network(network, strict=False)
+            except ValueError:
+                raise ValueError(f"{network!r} is no address or network such as 192.168.1.0/24") from None
+        return value
+
+    @field_validator("listen")
+    @classmethod
+    def _is_tcp(cls, value: str) -> str:
+        if value and not _TCP.fullmatch(value):
+            raise ValueError("an address such as tcp://127.0.0.1:10300")
+        return value
+
+    @model_validator(mode="after")
+    def _is_no_open_door(self) -> Self:
+        from agents.models.openai_compatible import is_loopback
+
+        if self.listen and not is_loopback(self.listen) and not self.allow:
+            raise ValueError("addresses in allow where listen is not this machine itself")
+        return self
 
 
 class ConversationConfig(Section):
@@ -339,6 +419,7 @@ class GloveConfig(BaseSettings):
     wake: WakeConfig = WakeConfig()
     page: PageConfig = PageConfig()
     web: WebConfig = WebConfig()
+    wyoming: WyomingConfig = WyomingConfig()
     conversation: ConversationConfig = ConversationConfig()
     store: StoreConfig = StoreConfig()
     skills: SkillsConfig = SkillsConfig()
