@@ -215,9 +215,10 @@ async def load_parts(config: GloveConfig, *, lasting_timers: bool = True) -> Par
     """
     from appliance.mind import build_mind
     from appliance.parts import build_partials, build_recogniser, build_voices
-    from appliance.services import stream_recogniser
+    from appliance.services import settled, stream_recogniser
     from appliance.turn_judges import build_judges
 
+    config = await settled(config)
     mind = build_mind(config, lasting_timers=lasting_timers)
     try:
         troubles = Emitter()

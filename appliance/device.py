@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from appliance.daemon import Daemon
     from audio.io.base import RoomHealth
     from audio.io.device import DeviceRoom
+    from audio.providers.standby import OnTrouble
     from audio.wake.attention import Attending
+    from audio.wake.base import WakeDetector
 
 log = structlog.get_logger(__name__)
 
@@ -71,7 +73,6 @@ async def open_room(daemon: Daemon) -> DeviceRoom:
 async def attending(daemon: Daemon) -> Attending | None:
     """When the microphone counts; without a wake word detector only while the talk button is held."""
     from audio.wake.attention import Attending, AttentionSettings
-    from audio.wake.micro import MicroWakeDetector
 
     wake = daemon.config.wake
     if daemon.config.turns.mode == "manual":
@@ -79,11 +80,31 @@ async def attending(daemon: Daemon) -> Attending | None:
     settings = AttentionSettings(mode=wake.mode, follow_up_s=wake.follow_up_s)
     if wake.mode != "wake":
         return Attending(settings)
+
+    def in_trouble(fault: GloveError) -> None:
+        daemon.tell("wake", f"Wake word: {fault}")
+
     try:
-        return Attending(settings, await infer(lambda: MicroWakeDetector((wake.word,)), cost_s=0.1))
+        return Attending(settings, await infer(lambda: wake_detector(daemon.config, in_trouble), cost_s=0.1))
     except GloveVoiceError as fault:
         daemon.tell("wake", f"Wake word: off, glove ptt works. {fault}")
         return Attending(replace(settings, mode="ptt"))
+
+
+def wake_detector(config: GloveConfig, on_trouble: OnTrouble | None = None) -> WakeDetector:
+    """What listens for the wake word; ``on_trouble`` is told of trouble with a service. Raises ``GloveVoiceError`` where nothing can."""
+    from audio.wake.micro import MicroWakeDetector
+
+    wake = config.wake
+    if wake.provider == "local":
+        return MicroWakeDetector((wake.word,))
+    from audio.providers.wyoming.link import address_of
+    from audio.providers.wyoming.wake import WyomingWakeDetector
+
+    # The service's own phrase may be none of ours: then nobody listens while it is away.
+    local = None if wake.name and wake.name != wake.word else MicroWakeDetector((wake.word,))
+    address = address_of(wake.url, "wake.url")
+    return WyomingWakeDetector(address, wake.name or wake.word, local=local, on_trouble=on_trouble)
 
 
 def _told(config: GloveConfig, health: RoomHealth) -> str:
@@ -111,7 +132,8 @@ def _mode(config: GloveConfig) -> str:
 
 def wake_words(config: GloveConfig) -> str:
     """The wake word as it is spoken."""
-    return config.wake.word.replace("_", " ")
+    wake = config.wake
+    return ((wake.provider == "wyoming" and wake.name) or wake.word).replace("_", " ")
 
 
 def greeting(config: GloveConfig) -> str:

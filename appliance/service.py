@@ -60,6 +60,10 @@ def features(config: GloveConfig) -> dict[str, Feature]:
         chosen["device"] = run_device
     if config.page.enabled:
         chosen["page"] = run_page
+    if config.wyoming.listen:
+        from appliance.wyoming.feature import run_wyoming
+
+        chosen["wyoming"] = run_wyoming
     if len(chosen) == 1:
         raise GloveError(
             "ERR_NO_ROOM",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import structlog
+
 if TYPE_CHECKING:
     from agents.base.backoff import Backoff
     from agents.base.credentials import Credentials
@@ -13,8 +15,37 @@ if TYPE_CHECKING:
     from audio.stt.base import SegmentStt, StreamingStt
     from audio.tts.base import TtsFactory
 
+log = structlog.get_logger(__name__)
+
 STREAMING = ("elevenlabs", "deepgram", "cartesia")
-"""Providers whose recogniser is a running session."""
+"""Providers whose recogniser is always a running session."""
+
+
+def is_streaming(config: GloveConfig) -> bool:
+    """Whether the recogniser is a running session. A Wyoming service counts as one only once ``settled`` says so."""
+    stt = config.stt
+    return stt.provider in STREAMING or (stt.provider == "wyoming" and stt.streaming == "on")
+
+
+async def settled(config: GloveConfig) -> GloveConfig:
+    """``config`` with what it leaves to a Wyoming service decided: whether that hears while one speaks.
+
+    A service that cannot be asked now is later asked for whole utterances, which all of them understand.
+    """
+    stt = config.stt
+    if stt.provider != "wyoming" or stt.streaming != "auto":
+        return config
+    from audio.providers.socket import ConnectionEnded, ConnectionRefused
+    from audio.providers.wyoming.link import address_of
+    from audio.providers.wyoming.offer import ask_offer
+    from audio.providers.wyoming.wire import WireFault
+
+    try:
+        streams = (await ask_offer(address_of(stt.url, "stt.url"))).streams_transcripts
+    except (ConnectionRefused, ConnectionEnded, WireFault) as fault:
+        log.warning("a recogniser does not say what it can do", url=stt.url, reason=str(fault))
+        streams = False
+    return config.model_copy(update={"stt": stt.model_copy(update={"streaming": "on" if streams else "off"})})
 
 
 def speech_secrets(config: GloveConfig) -> tuple[str, ...]:
@@ -39,7 +70,7 @@ def stream_recogniser(
 
     Raises ``ConfigError`` (``ERR_CREDENTIALS_MISSING``) without the service's key.
     """
-    if config.stt.provider not in STREAMING:
+    if not is_streaming(config):
         return None
     from agents.base.backoff import Backoff
     from audio.stt.fallback import FallbackStt
@@ -58,13 +89,20 @@ def segment_recogniser(
     credentials: Credentials | None = None,
 ) -> SegmentStt | None:
     """The recogniser of whole utterances: the service's with ``local`` behind it, or ``local``. See above."""
-    if config.stt.provider != "openai":
-        return local
-    from audio.providers.openai_compatible.stt import OpenAiStt
     from audio.stt.fallback import FallbackSegmentStt
 
-    server = _server(config.stt.url, credentials)
-    first = OpenAiStt(server, config.stt.model, primary=config.speech.default_language)
+    stt, primary = config.stt, config.speech.default_language
+    if stt.provider == "openai":
+        from audio.providers.openai_compatible.stt import OpenAiStt
+
+        first: SegmentStt = OpenAiStt(_server(stt.url, credentials), stt.model, primary=primary)
+    elif stt.provider == "wyoming" and not is_streaming(config):
+        from audio.providers.wyoming.link import address_of
+        from audio.providers.wyoming.stt import WyomingSegmentStt
+
+        first = WyomingSegmentStt(address_of(stt.url, "stt.url"), stt.model, primary=primary)
+    else:
+        return local
     return first if local is None else FallbackSegmentStt(first, local, on_trouble=on_trouble)
 
 
@@ -85,6 +123,11 @@ def service_voices(
 
         key = _required("elevenlabs", credentials)
         first: TtsFactory = ElevenLabsVoices(key, voice=tts.voice, model=tts.model, base_url=tts.url)
+    elif tts.provider == "wyoming":
+        from audio.providers.wyoming.link import address_of
+        from audio.providers.wyoming.tts import WyomingVoices
+
+        first = WyomingVoices(address_of(tts.url, "tts.url"), tts.voice)
     else:
         from audio.providers.openai_compatible.tts import OpenAiVoices
 
@@ -94,6 +137,13 @@ def service_voices(
 
 def _streaming(config: GloveConfig, backoff: Backoff, credentials: Credentials | None) -> StreamingStt:
     stt, language = config.stt, config.speech.fixed_language
+    if stt.provider == "wyoming":
+        from audio.providers.wyoming.link import address_of
+        from audio.providers.wyoming.stt import WyomingStt
+
+        primary = config.speech.default_language
+        address = address_of(stt.url, "stt.url")
+        return WyomingStt(address, stt.model, language=language, primary=primary, backoff=backoff)
     key = _required(stt.provider, credentials)
     if stt.provider == "deepgram":
         from audio.providers.deepgram.stt import DeepgramStt
@@ -123,7 +173,7 @@ def _secret(provider: str, url: str = "") -> str:
     """The name of the secret. OpenAI's key is nobody else's business: another server has one of its own, or none."""
     if provider == "openai" and url:
         return "OPENAI_COMPAT_API_KEY"
-    return "" if provider == "local" else f"{provider.upper()}_API_KEY"
+    return "" if provider in ("local", "wyoming") else f"{provider.upper()}_API_KEY"
 
 
 def _required(provider: str, credentials: Credentials | None) -> str:

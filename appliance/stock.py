@@ -37,14 +37,11 @@ def recogniser_ids(config: GloveConfig) -> list[str]:
 def wants_partials(config: GloveConfig) -> bool:
     """Whether what is being said is recognised here meanwhile: not where it is switched off, simulated, or not in
     English, nor where the recogniser itself is a streaming one."""
-    from appliance.services import STREAMING
+    from appliance.services import is_streaming
 
     speech = config.speech
     return (
-        config.stt.provider not in STREAMING
-        and speech.partials
-        and speech.stt != "simulated"
-        and speech.default_language == "en"
+        not is_streaming(config) and speech.partials and speech.stt != "simulated" and speech.default_language == "en"
     )
 
 

@@ -85,9 +85,9 @@ def rehearsed(config: GloveConfig) -> GloveConfig:
     Raises ``ConfigError`` (``ERR_STT_PACE``) where the recogniser is a running session on a server, which has its own
     pace.
     """
-    from appliance.services import STREAMING
+    from appliance.services import is_streaming
 
-    if config.stt.provider in STREAMING:
+    if is_streaming(config):
         raise ConfigError("ERR_STT_PACE", f"{config.stt.provider} hears in real time only.", "Leave --pace fast away.")
     if config.store.path != "auto":
         return config

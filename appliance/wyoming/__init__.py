@@ -1,0 +1,1 @@
+"""What this machine hears and speaks with, lent to others over the Wyoming protocol."""
