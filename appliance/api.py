@@ -80,9 +80,13 @@ def local_app(
     health: Health = dict,
     operations: Sequence[Operation] = (),
     pages: Mapping[str, str] | None = None,
+    beside: Sequence[BaseRoute] = (),
     **options: Any,
 ) -> Starlette:
-    """The application at the loopback door, see ``page_app`` for the arguments."""
+    """The application at the loopback door, see ``page_app`` for the arguments.
+
+    ``beside``: routes that this door alone has.
+    """
     room = rooms.page.room
 
     def facts() -> Mapping[str, Any]:
@@ -96,7 +100,7 @@ def local_app(
         health=facts,
         operations=operations,
         pages=pages,
-        first=[Route("/", login.page), Route("/login", login.exchange, methods=["POST"])],
+        first=[Route("/", login.page), Route("/login", login.exchange, methods=["POST"]), *beside],
         **options,
     )
 

@@ -403,6 +403,21 @@ class LogConfig(Section):
     )
 
 
+class MetricsConfig(Section):
+    """What is measured of every turn, beside the page and glove status, which always show it."""
+
+    enabled: bool = Field(
+        default=True, description="Whether the page's address has /metrics for Prometheus, with a token."
+    )
+    file: str = Field(
+        default="",
+        description="File to which glove run appends what is measured, as JSON lines without a word of what was said; "
+        "empty for none.",
+    )
+    file_kb: int = Field(default=4096, ge=16, le=1_048_576, description="Length at which a new file is begun, in KiB.")
+    keep: int = Field(default=3, ge=0, le=100, description="How many older files are kept.")
+
+
 class GloveConfig(BaseSettings):
     """The whole configuration. ``GloveConfig()`` is the embedded defaults; it reads no file and no environment."""
 
@@ -426,6 +441,7 @@ class GloveConfig(BaseSettings):
     weights: WeightsConfig = WeightsConfig()
     simulated: SimulatedConfig = SimulatedConfig()
     log: LogConfig = LogConfig()
+    metrics: MetricsConfig = MetricsConfig()
 
     @classmethod
     def settings_customise_sources(

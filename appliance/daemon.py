@@ -22,9 +22,12 @@ from appliance.alerts import Alerts
 from appliance.build import Parts, Session, load_parts
 from appliance.control import ControlServer
 from appliance.event_log import append_to
+from appliance.metrics import Metrics
+from appliance.metrics_log import MetricsLog
 from appliance.notify import ServiceNotifier
 from appliance.rooms import LONGEST_NOTICE, Rooms
 from appliance.stalls import StallWatch
+from audio.events import Metric, VoiceEvent
 
 if TYPE_CHECKING:
     from appliance.config import GloveConfig
@@ -56,11 +59,12 @@ class Daemon:
         stalls: watches the loop; nobody does when None.
 
     Raises:
-        ConfigError: the file of ``log.events`` cannot be written.
+        ConfigError: the file of ``log.events`` or ``metrics.file`` cannot be written.
 
     Attributes:
         parts: the models; None until they are loaded.
         rooms: the sessions that live.
+        metrics: what is measured in them.
         facts: what ``glove status`` tells beside the rooms; features add theirs.
         secrets: made once per process, by the feature that needs them.
     """
@@ -77,7 +81,9 @@ class Daemon:
     ) -> None:
         self.config = config
         self._events = append_to(Path(config.log.events)) if config.log.events else None
-        self.rooms = Rooms(self._events.write_of if self._events is not None else None)
+        self._metrics_log = _metrics_log(config)
+        self.metrics = Metrics()
+        self.rooms = Rooms(self._happened)
         self._say = say
         self._told: dict[str, str] = {}
         self.facts: dict[str, Any] = {}
@@ -145,6 +151,14 @@ class Daemon:
         claimed, self._greeted = self.config.conversation.greeting and not self._greeted, True
         return claimed
 
+    def _happened(self, room: str, event: VoiceEvent) -> None:
+        if self._events is not None:
+            self._events.write_of(room, event)
+        if isinstance(event, Metric):
+            self.metrics.note(event)
+            if self._metrics_log is not None:
+                self._metrics_log.write_of(room, event)
+
     async def _loaded(self) -> bool:
         """Load the parts; False when the daemon was stopped meanwhile."""
         loading = asyncio.ensure_future(self._load(self.config))
@@ -181,6 +195,8 @@ class Daemon:
         await self._control.close()
         if self._events is not None:
             self._events.close()
+        if self._metrics_log is not None:
+            self._metrics_log.close()
 
     async def _keep_house(self) -> None:
         told = ""
@@ -248,6 +264,7 @@ class Daemon:
             "messages_waiting": self.rooms.waiting,
             "loop_stalls": self._stalls.stalls,
             "longest_stall_ms": round(1000 * self._stalls.longest_s),
+            "latency": self.metrics.summary(),
             **self.facts,
         }
 
@@ -269,6 +286,11 @@ class Daemon:
         from appliance.push_to_talk import press
 
         return {"ptt": press(self.rooms, request.get("action"))}
+
+
+def _metrics_log(config: GloveConfig) -> MetricsLog | None:
+    metrics = config.metrics
+    return MetricsLog(Path(metrics.file), 1024 * metrics.file_kb, metrics.keep) if metrics.file else None
 
 
 def _health(session: Session) -> str:

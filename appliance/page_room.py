@@ -27,6 +27,7 @@ async def run_page(daemon: Daemon) -> None:
     from agents.web.chat_handler import ChatHandler
     from appliance.api import local_app, serve
     from appliance.auth import Access, new_token
+    from appliance.metrics_route import collectors, metrics_route
     from appliance.room_book import RoomBook
 
     async def open_session(name: str, room: AudioIO) -> Session:
@@ -40,8 +41,9 @@ async def run_page(daemon: Daemon) -> None:
     chat = ChatHandler(lambda: daemon.parts.mind.model) if daemon.config.web.chat else None
     rooms = RoomBook(open_session)
     access = Access(token.reveal(), [page.host, *page.hosts])
-    app = local_app(rooms, access, chat=chat, closing=rooms.close)
     try:
+        collecting = [metrics_route(daemon.metrics, collectors(access))] if daemon.config.metrics.enabled else []
+        app = local_app(rooms, access, chat=chat, closing=rooms.close, beside=collecting)
         server = await serve(app, page.host, page.port)
     except ConfigError as fault:
         daemon.tell(PAGE, f"Page: off. {fault}")

@@ -33,6 +33,7 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
         lines.append(f"{room['name']}: {doing}, {room['conversation'] or 'no conversation'}")
         if room["store"] != "ok":
             lines.append(f"{room['name']}: {room['store']}")
+    lines += latency_lines(answer["latency"])
     if answer.get("page"):
         lines.append(f"page: {answer['page']}")
     lines.append(f"timers: {answer['timers']} running, {answer['ringing']} ringing")
@@ -40,3 +41,14 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
         lines.append(f"messages waiting to be spoken: {answer['messages_waiting']}")
     print("\n".join(lines))  # noqa: T201
     return 0
+
+
+def latency_lines(latency: dict[str, Any]) -> list[str]:
+    """Where the time of the last turns went, in milliseconds."""
+    if not latency["turns"]:
+        return []
+    lines = [f"turns: {latency['turns']}"]
+    for name, figures in latency["stages"].items():
+        label = name.replace("_", " ")
+        lines.append(f"  {label:<18} p50 {figures['p50_ms']:>7.0f} ms  p95 {figures['p95_ms']:>7.0f} ms")
+    return lines

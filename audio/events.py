@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
+from audio.metric_names import MetricName
+
 
 @dataclass(frozen=True)
 class VoiceEvent:
@@ -186,7 +188,7 @@ class Metric(VoiceEvent):
     """A measurement: milliseconds, and data without any words of the user."""
 
     type: ClassVar[str] = "metric"
-    name: str
+    name: MetricName
     ms: float | None = None
     data: dict[str, Any] | None = None
 

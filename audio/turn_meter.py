@@ -23,13 +23,14 @@ from audio.events import (
     VoiceEvent,
     VoiceFault,
 )
+from audio.metric_names import MetricName
 from audio.turn_record import Pause, Source, ToolRun, TurnRecord, measured
 from audio.turns.contract import Committed
 
 MARKS = {"asked": "asked_s", "text": "first_token_s", "sentence": "first_sentence_s", "sound": "first_sound_s"}
 """What an answer goes through before it is heard, and where a record keeps it."""
 
-DROPPED = {"phantom": "stt_phantom_dropped", "far_field": "stt_far_field_dropped"}
+DROPPED: dict[str, MetricName] = {"phantom": "stt_phantom_dropped", "far_field": "stt_far_field_dropped"}
 """Names of their own for reasons why something heard was no turn; the others share ``utterance_discarded``."""
 
 SOURCES: dict[str, Source] = {"typed": "typed", "push_to_talk": "push_to_talk"}
@@ -226,7 +227,7 @@ class TurnMeter:
             record = replace(record, outcome="cut" if cut else "complete")
         self._emit(measured(replace(record, ended_s=at), at))
 
-    def _tell(self, at: float, name: str, seconds: float | None = None, **data: object) -> None:
+    def _tell(self, at: float, name: MetricName, seconds: float | None = None, **data: object) -> None:
         self._emit(Metric(at, name, None if seconds is None else _ms(seconds), data or None))
 
 

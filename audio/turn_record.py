@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any, ClassVar, Literal
 
 from audio.events import Metric
+from audio.metric_names import MetricName
 from audio.turns.timing import UtteranceTimes
 
 Source = Literal["speech", "push_to_talk", "typed"]
@@ -192,7 +193,7 @@ class TurnRecord:
 class TurnMeasured(Metric):
     """The metric ``turn``: a turn is over. ``record`` is what ``data`` was made of."""
 
-    name: str = "turn"
+    name: MetricName = "turn"
     record: TurnRecord | None = None
 
     type: ClassVar[str] = "metric"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from agents.base.errors import GloveError
 from agents.core.tool import NoArgs, Tool
 from agents.models.scripted import Call, Fail, Hang, Say, ScriptedModel
 from audio.stt.scripted import ScriptedStreamingStt
@@ -147,7 +148,7 @@ async def test_an_interruption_is_measured_from_the_pause_to_the_decision() -> N
         first, second = records(session)
         assert (first.outcome, second.outcome) == ("cut", "complete")
         (pause,) = first.pauses
-        assert pause.cut
+        assert pause.cut and pause.decided_s is not None
         assert pause.paused_s == session.of("playback_paused")[0].t
         assert pause.decided_s == session.of("interrupted")[0].t == first.ended_s
         assert second.heard.onset_s == pytest.approx(pause.paused_s, abs=DETECTOR_S)
@@ -270,7 +271,7 @@ async def test_what_is_no_turn_is_counted_and_leaves_no_trace_in_the_next() -> N
 
 
 async def test_a_fault_is_named_by_its_code() -> None:
-    async with Session(ScriptedModel([Fail("ERR_MODEL_TIMEOUT")])) as session:
+    async with Session(ScriptedModel([Fail(GloveError("ERR_MODEL_TIMEOUT", "It took too long."))])) as session:
         await session.say("What time is it?")
         await session.settle()
         (turn,) = records(session)
