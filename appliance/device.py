@@ -92,7 +92,10 @@ async def attending(daemon: Daemon) -> Attending | None:
 
 
 def wake_detector(config: GloveConfig, on_trouble: OnTrouble | None = None) -> WakeDetector:
-    """What listens for the wake word; ``on_trouble`` is told of trouble with a service. Raises ``GloveVoiceError`` where nothing can."""
+    """What listens for the wake word; ``on_trouble`` is told of trouble with a service.
+
+    Raises ``GloveVoiceError`` where nothing can.
+    """
     from audio.wake.micro import MicroWakeDetector
 
     wake = config.wake
