@@ -425,4 +425,6 @@ class Answering:
 
     def playback_drained(self) -> None:
         """The player has nothing left."""
+        if self._reply is not None:
+            self._reply.sounds()
         self._drained.set()

@@ -98,7 +98,8 @@ class Reply:
         self.parts: list[Part] = []
         self.tools_open = 0
         self.tools_done = 0
-        self.last_sign = self.last_words = clock.now()
+        self.tools_changed = asyncio.Event()
+        self.last_sign = self.last_words = self.last_heard = clock.now()
         self.marks: dict[str, float] = {}
         self.fault: GloveError | None = None
         self.void = False
@@ -126,6 +127,7 @@ class Reply:
         if isinstance(event, ToolUse | ToolUseResult):
             self.tools_open += 1 if isinstance(event, ToolUse) else -1
             self.tools_done += isinstance(event, ToolUseResult)
+            self.tools_changed.set()
             self._on_tool(event)
         elif isinstance(event, CompactionStart | SubagentInvoked):
             # What is said from here on is a summary, or between agents.
@@ -160,6 +162,11 @@ class Reply:
     def alive(self) -> None:
         """Something of the reply happens or is heard."""
         self.last_sign = clock.now()
+
+    def sounds(self) -> None:
+        """Something of the reply is heard at this moment."""
+        self.last_heard = clock.now()
+        self.alive()
 
     def dismiss(self, text: str) -> None:
         """End the reply with ``text``: what the agent still has to say is not spoken."""

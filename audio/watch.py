@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 
 from agents.base import clock
@@ -13,9 +14,6 @@ from audio.phrases import phrase
 from audio.reply import Reply
 
 TOO_SLOW = "too slow"
-
-WATCH_S = 0.05
-"""How often the watch looks at a turn."""
 
 TOOL_PATIENCE = 4
 """How many times longer than a model a running tool may be silent before the turn is given up."""
@@ -43,25 +41,30 @@ async def watch(
         on_too_slow: called before it is given up.
     """
     began, cued, patient = clock.now(), not awaited, not awaited
-    heard = began
-    played = player.played_total
     while not reply.void and not token.aborted:
-        await asyncio.sleep(WATCH_S)
-        if player.played_total != played:
-            played = player.played_total
-            reply.alive()
-            heard = clock.now()
-        silent_s = clock.now() - max(began, reply.last_sign)
+        if not player.idle:
+            reply.sounds()
+        now = clock.now()
         # Work that nobody hears (a subagent talks for a minute) is a sign of life, but silence to the user.
-        quiet_s = clock.now() - max(heard, reply.last_words)
-        if not cued and not reply.audible and quiet_s >= cue_s:
+        quiet_since = max(began, reply.last_heard, reply.last_words)
+        cue_at = quiet_since + cue_s
+        patience_at = quiet_since + give_up_s
+        end_at = max(began, reply.last_sign) + give_up_s * (TOOL_PATIENCE if reply.tools_open else 1)
+        if not cued and not reply.audible and now >= cue_at:
             cued = True
             reply.sound(earcons.thinking(player.rate_hz))
-        if reply.tools_open and quiet_s >= give_up_s and not patient:
+        if reply.tools_open and now >= patience_at and not patient:
             patient = True
             reply.say(phrase("still_working", reply.language))
-        elif silent_s >= give_up_s * (TOOL_PATIENCE if reply.tools_open else 1):
+        elif now >= end_at:
             on_too_slow()
             if awaited:
                 reply.dismiss(phrase("too_slow", reply.language))
             token.abort(TOO_SLOW)
+            return
+        # Signs of life only put these moments off, so it is enough to look again when the next of them has come, or a
+        # tool has begun or ended.
+        reply.tools_changed.clear()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout_at(min((at for at in (cue_at, patience_at, end_at) if at > now), default=now)):
+                await reply.tools_changed.wait()
