@@ -178,7 +178,6 @@ class WyomingWire:
     def begin(self) -> None:
         """See ``SttWire``."""
         self._said = ""
-        self._sent = 0
 
     def audio(self, pcm: Pcm) -> Message:
         """See ``SttWire``."""
@@ -188,7 +187,6 @@ class WyomingWire:
 
     def finish(self) -> Sequence[Message]:
         """See ``SttWire``."""
-        self._sent = 0
         return [encoded(AudioStop().event())]
 
     def keep_alive(self) -> Message:

@@ -92,7 +92,7 @@ class Utterances:
             raise ConnectionEnded(1000)
         self._hearing = link
         self._changed.set()
-        await link.send(self._request.event(), AudioStart(CAPTURE_RATE_HZ, 2, 1, timestamp=0).event())
+        await link.send(self._request.event(), AudioStart(CAPTURE_RATE_HZ, 2, 1).event())
         return link
 
     async def _finish(self, event: Event) -> None:

@@ -42,6 +42,9 @@ ASK_EVERY_S = 15.0
 PATIENCE_S = 5.0
 """How long it may take to answer that, in seconds."""
 
+REFRACTORY_S = 2.0
+"""Time after a hit in which the phrase does not count again: a stream that begins anew may find its end once more."""
+
 _PLAUSIBLE_S = 5.0
 
 
@@ -86,6 +89,7 @@ class WyomingWakeDetector(WakeDetector):
         self._waiting_samples = 0
         self._filled = asyncio.Event()
         self._hits: list[WakeHeard] = []
+        self._heard_at: int | None = None
         self._told_at = 0.0
 
     @property
@@ -199,9 +203,14 @@ class WyomingWakeDetector(WakeDetector):
             if Detection.is_type(event.type):
                 told = parsed(Detection, event)
                 if told.name in (None, name):
-                    self._hits.append(WakeHeard(self.phrases[0], self._sample_of(told.timestamp)))
+                    self._heard(self._sample_of(told.timestamp))
                 # Some services tell a phrase once per stream: it begins anew.
                 await self._begin(link, name)
+
+    def _heard(self, sample: int) -> None:
+        if self._heard_at is None or not 0 <= sample - self._heard_at < REFRACTORY_S * CAPTURE_RATE_HZ:
+            self._heard_at = sample
+            self._hits.append(WakeHeard(self.phrases[0], sample))
 
     def _sample_of(self, timestamp_ms: int | None) -> int:
         """Where a phrase was recognised: as the service says, if it keeps our times, else now."""

@@ -192,7 +192,7 @@ async def test_a_quiet_hour_is_survived_because_silence_is_sent() -> None:
     await stt.disconnect()
 
 
-async def test_field_case_26_routine_closes_never_use_up_the_attempts() -> None:
+async def test_case_d26_routine_closes_never_use_up_the_attempts() -> None:
     """A hundred closes after three quiet minutes each: the recogniser is there afterwards, without a word of it."""
     service = FakeScribe(["Still here."])
     stt = await connected(service)
@@ -211,7 +211,7 @@ async def test_field_case_26_routine_closes_never_use_up_the_attempts() -> None:
     await stt.disconnect()
 
 
-async def test_field_case_25_a_connection_that_is_open_and_mute_is_replaced() -> None:
+async def test_case_d25_a_connection_that_is_open_and_mute_is_replaced() -> None:
     """Half open: the peer acknowledges everything and never says a word. What was said is said again."""
     service = FakeScribe(["never arrives", "What time is it?"])
     stt = await connected(service)
