@@ -7,7 +7,7 @@ import { Microphone, Speaker } from "./sound.js";
 import { language, text, translate } from "./strings.js";
 import { TalkButton } from "./talk.js";
 import { Timers } from "./timers.js";
-import { showTimings } from "./timings.js";
+import { showLatency, showTurn } from "./timings.js";
 
 const KEEP_OPEN_MS = 30_000; // the microphone stays ready after it was held, so that the next hold loses no word
 const TAIL_MS = 80; // what was said until the finger left is still on its way
@@ -79,7 +79,8 @@ function receive(message) {
       timers.show(message);
       break;
     case "metric":
-      if (message.name === "voice_to_voice") showTimings(message);
+      if (message.name === "voice_to_voice") showLatency(message);
+      if (message.name === "turn") showTurn(message);
       break;
     case "error":
       notice(message.message);

@@ -522,3 +522,59 @@ async def voice(voices: TtsFactory, text: str) -> tuple[np.ndarray, int]:
     rate = adapter.sample_rate_hz
     await adapter.destroy()
     return np.concatenate([np.zeros(rate, np.int16), *pieces, np.zeros(20 * rate, np.int16)]), rate
+
+
+async def test_each_turn_has_a_strip_of_its_stages_with_their_lengths_in_words(browser: Chromium) -> None:
+    async with place("It is noon.", LONG) as here, browser.page() as page:
+        await ready(page, here.server.address(here.token))
+        assert await page.is_hidden("#timings")
+        await type_line(page, "what time is it")
+        await page.wait_for_selector("#turns .turn.complete", state="attached")
+        await page.click("#total")  # anywhere on the line opens it
+        strip = page.get_by_role("img", name=re.compile(r"Thinking \d+ ms, First sentence \d+ ms, Voice \d+ ms"))
+        assert await strip.is_visible()
+        names = await page.eval_on_selector_all("#turns .strip i", "parts => parts.map((part) => part.className)")
+        assert names == ["silence", "recognition", "hold", "agent", "sentence", "voice", "playout"]
+        lengths = [float(text.split()[0]) for text in await page.locator("#turns dd").all_inner_texts()]
+        total = re.search(r"Turn 1 · Typed · answered after (\d+) ms", await page.inner_text("#turns .turn-head"))
+        assert total is not None
+        assert sum(lengths[:7]) == pytest.approx(float(total[1]), abs=4), "the stages add up to the latency"
+        shares = await page.eval_on_selector_all("#turns .strip i", "parts => parts.map((part) => part.clientWidth)")
+        assert shares[5] == max(shares), "the scripted voice is what takes long"
+
+        await type_line(page, "count")
+        await page.wait_for_selector("body[data-mode=speaking]")
+        await page.click("#stop")
+        await page.wait_for_selector("#turns .turn.cut")
+        heads = await page.locator("#turns .turn-head").all_inner_texts()
+        assert "Turn 2" in heads[0] and "cut short" in heads[0] and "Turn 1" in heads[1], "the newest is first"
+        assert await page.locator("#turns dl").count() == 1
+
+
+async def test_a_strip_tells_of_pauses_tools_and_turns_that_nobody_heard(browser: Chromium) -> None:
+    turn = {
+        "turn": 3,
+        "source": "speech",
+        "outcome": "complete",
+        "stages": [["speech", -900, 0], ["silence", 0, 450], ["hold", 450, 700], ["agent", 700, 1000]],
+        "pauses": [{"at_ms": 2000, "decided_ms": 2410, "cut": False}],
+        "tools": [{"name": "<b>clock", "at_ms": 800, "end_ms": 950, "status": "success"}],
+    }
+    unheard = {**turn, "turn": 4, "outcome": "unheard", "pauses": [], "tools": []}
+    async with place("Hello.") as here, browser.page(locale="de-DE") as page:
+        await ready(page, here.server.address(here.token))
+        await page.evaluate(
+            """async ([turn, unheard]) => {
+              const { showTurn } = await import("/timings.js");
+              showTurn({ ms: 1000, data: turn });
+              document.getElementById("timings").open = true;
+              window.words = document.querySelector("#turns dl").innerText;
+              for (let number = 0; number < 20; number += 1) showTurn({ ms: null, data: unheard });
+            }""",
+            [turn, unheard],
+        )
+        words = await page.evaluate("window.words")
+        assert "Angehalten, dann fortgesetzt" in words and "410 ms" in words and "<b>clock" in words
+        assert await page.locator("#turns > li").count() == 5, "old ones make room"
+        assert "nichts war zu hören" in await page.inner_text("#turns li:first-child .turn-head")
+        assert await page.inner_text("#total") == "1.00 s"
