@@ -42,7 +42,7 @@ class SmartTurn:
 
     def __init__(self, path: Path, *, threads: int = 1) -> None:
         try:
-            self._session: Any = open_session(path, threads=threads)
+            self._session: Any = open_session(path, threads=threads, exact_sums=True)
             self._input = str(self._session.get_inputs()[0].name)
         except Exception as fault:
             raise GloveVoiceError(
