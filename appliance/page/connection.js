@@ -19,12 +19,14 @@ export class Connection {
    * @param {{
    *   message: (message: object) => void,
    *   sound: (pcm: ArrayBuffer) => void,
+   *   quality?: (quality: object) => void,
    *   state: (state: "connecting" | "open" | "lost" | "replaced" | "left" | "refused") => void,
    * }} on
    */
   constructor(on) {
     this.on = on;
     this.wait = FIRST_WAIT_MS;
+    this.reopen = () => this.open();
     this.watch();
   }
 
@@ -54,7 +56,7 @@ export class Connection {
   leave() {
     clearTimeout(this.timer);
     clearTimeout(this.doubt);
-    this.timer = this.doubt = 0;
+    this.timer = this.doubt = this.asked = 0;
     const socket = this.latest;
     this.latest = this.socket = null;
     socket?.close();
@@ -67,14 +69,26 @@ export class Connection {
       const slept = Date.now() - seen > ASLEEP_MS;
       seen = Date.now();
       if (slept) this.probe();
+      else this.measure();
     }, TICK_MS);
     window.addEventListener("online", () => this.probe());
   }
 
   /** Find out whether the connection lives, and open another one if it does not. */
   probe() {
-    if (this.timer) this.open();
-    else if (this.send({ t: "ping" })) this.doubt ||= setTimeout(() => this.open(), PATIENCE_MS);
+    if (this.timer) this.reopen();
+    else if (this.send({ t: "ping" })) this.doubt ||= setTimeout(() => this.reopen(), PATIENCE_MS);
+  }
+
+  /** Ask for an answer, and tell how long it took. */
+  measure() {
+    if (!this.on.quality || document.hidden || this.asked) return;
+    if (this.send({ t: "ping" })) this.asked = performance.now();
+  }
+
+  measured() {
+    if (this.asked) this.on.quality({ via: "websocket", rtt_ms: performance.now() - this.asked });
+    this.asked = 0;
   }
 
   receive(data) {
@@ -85,6 +99,7 @@ export class Connection {
       return;
     }
     const message = JSON.parse(data);
+    if (message.t === "pong") this.measured();
     if (message.t === "ready") {
       this.wait = FIRST_WAIT_MS;
       this.on.state("open");
@@ -105,7 +120,7 @@ export class Connection {
       this.on.state("refused");
     } else {
       this.on.state("lost");
-      this.timer = setTimeout(() => this.open(), this.wait);
+      this.timer = setTimeout(() => this.reopen(), this.wait);
       this.wait = Math.min(2 * this.wait, LONGEST_WAIT_MS);
     }
   }
@@ -123,7 +138,7 @@ export class Connection {
 }
 
 /** The address carries the token once; it becomes a cookie, and the address is cleaned. */
-async function admit() {
+export async function admit() {
   const token = new URLSearchParams(location.hash.slice(1)).get("token");
   if (!token) return;
   try {
