@@ -47,17 +47,27 @@ def checked(offer: str) -> None:
 def with_addresses(offer: str, caller: str | None) -> str:
     """``offer`` with the caller's own address where the browser hides it behind a name (``….local``, RFC 8828 mode 2).
 
-    ``caller`` is the address that the offer came from. Without one, such candidates are left out.
+    An offer without any address gets one that nothing listens at: ICE gives up at once where it has nothing to try, and
+    else learns the caller's true address from the first check that comes from there.
+
+    ``caller`` is the address that the offer came from. Without one, hidden addresses are left out.
     """
+    known = caller is not None and _is_address(caller)
     lines: list[str] = []
     for line in offer.splitlines():
         parts = line.split(" ")
         if line.startswith("a=candidate:") and len(parts) > 4 and not _is_address(parts[4]):
-            if caller is None or not _is_address(caller):
+            if not known:
                 continue
-            parts[4] = caller
+            parts[4] = str(caller)
         lines.append(" ".join(parts))
+    if known and not any(line.startswith("a=candidate:") for line in lines):
+        lines = [each for line in lines for each in (line, *_nowhere(line, str(caller)))]
     return "\r\n".join(lines) + "\r\n"
+
+
+def _nowhere(line: str, caller: str) -> list[str]:
+    return [f"a=candidate:0 1 udp 1 {caller} 9 typ host"] if line.startswith("a=ice-pwd:") else []
 
 
 def _is_address(text: str) -> bool:

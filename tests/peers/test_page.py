@@ -49,6 +49,11 @@ async def ready(page: Page, address: str) -> None:
     await page.wait_for_selector("body[data-mode=idle]")
 
 
+def over(via: str, address: str) -> str:
+    """The address of the page that takes that way to the room."""
+    return address.replace("/#", f"/?via={via}#")
+
+
 async def type_line(page: Page, words: str) -> None:
     await page.fill("#typed", words)
     await page.press("#typed", "Enter")
@@ -71,9 +76,9 @@ async def test_without_the_token_the_page_says_what_to_do(browser: Chromium) -> 
         assert await page.is_disabled("#talk")
 
 
+@pytest.mark.parametrize("via", ["websocket", "webrtc"])
 async def test_a_typed_line_is_answered_in_words_and_sound_and_played_to_its_end(
-    browser: Chromium,
-    monkeypatch: pytest.MonkeyPatch,
+    browser: Chromium, monkeypatch: pytest.MonkeyPatch, via: str
 ) -> None:
     reports: list[int] = []
     ends: list[int] = []
@@ -81,7 +86,8 @@ async def test_a_typed_line_is_answered_in_words_and_sound_and_played_to_its_end
     monkeypatch.setattr(LeadPlayer, "report", lambda self, epoch, at: (reports.append(at), report(self, epoch, at))[1])
     monkeypatch.setattr(LeadPlayer, "heard_all", lambda self, turn: (ends.append(turn), heard_all(self, turn))[1])
     async with place(LONG) as here, browser.page() as page:
-        await ready(page, here.server.address(here.token))
+        await ready(page, over(via, here.server.address(here.token)))
+        assert await page.get_attribute("body", "data-via") == via
         await type_line(page, "count")
         await page.wait_for_selector("body[data-mode=speaking]")
         await page.wait_for_selector("body[data-mode=idle]")
@@ -95,9 +101,10 @@ async def test_a_typed_line_is_answered_in_words_and_sound_and_played_to_its_end
         assert len(ends) == 1
 
 
-async def test_stop_cuts_the_answer_and_shows_what_was_heard(browser: Chromium) -> None:
+@pytest.mark.parametrize("via", ["websocket", "webrtc"])
+async def test_stop_cuts_the_answer_and_shows_what_was_heard(browser: Chromium, via: str) -> None:
     async with place(LONG) as here, browser.page() as page:
-        await ready(page, here.server.address(here.token))
+        await ready(page, over(via, here.server.address(here.token)))
         await type_line(page, "count")
         await page.wait_for_selector("body[data-mode=speaking]")
         await asyncio.sleep(1.0)
@@ -366,11 +373,15 @@ async def test_a_lost_connection_is_taken_up_again_with_the_conversation(browser
         await page.wait_for_selector("[data-glove-role=agent] p:has-text('Again.')")
 
 
-async def test_a_connection_of_which_only_the_page_still_knows_is_given_up(browser: Chromium) -> None:
+@pytest.mark.parametrize(("via", "sender"), [("websocket", "WebSocket"), ("webrtc", "RTCDataChannel")])
+async def test_a_connection_of_which_only_the_page_still_knows_is_given_up(
+    browser: Chromium, via: str, sender: str
+) -> None:
     async with place("Hello.") as here, browser.page() as page:
-        await ready(page, here.server.address(here.token))
+        await ready(page, over(via, here.server.address(here.token)))
+        assert await page.get_attribute("body", "data-via") == via
         # As after a sleep: what is sent goes nowhere, and nothing says so.
-        await page.evaluate("WebSocket.prototype.send = () => undefined")
+        await page.evaluate(f"{sender}.prototype.send = () => undefined")
         await page.evaluate(
             "window.modes = []; const note = () => modes.push(document.body.dataset.mode);"
             "new MutationObserver(note).observe(document.body, { attributes: true });"
