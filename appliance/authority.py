@@ -206,6 +206,14 @@ def fingerprint(certificate: x509.Certificate) -> str:
     return certificate.fingerprint(hashes.SHA256()).hex(":").upper()
 
 
+def certifiable(name: str) -> bool:
+    """Whether the authority may vouch for ``name``, a host name or an address."""
+    try:
+        return private(name)
+    except ValueError:
+        return name.endswith(f".{LOCAL_SUFFIX}")
+
+
 def private(address: str) -> bool:
     """Whether ``address`` belongs to a home network."""
     known = ip_address(address)

@@ -20,7 +20,7 @@ from agents.base.errors import GloveError, InputError
 from agents.base.scope import Scope
 from appliance.alerts import Alerts
 from appliance.build import Parts, Session, load_parts
-from appliance.control import ControlServer
+from appliance.control import ControlServer, Handler
 from appliance.event_log import append_to
 from appliance.metrics import Metrics
 from appliance.metrics_log import MetricsLog
@@ -66,6 +66,7 @@ class Daemon:
         rooms: the sessions that live.
         metrics: what is measured in them.
         facts: what ``glove status`` tells beside the rooms; features add theirs.
+        handlers: what is answered at the control socket; features add theirs.
         secrets: made once per process, by the feature that needs them.
     """
 
@@ -92,7 +93,8 @@ class Daemon:
         self._parts: Parts | None = None
         self._load = parts
         self._features = features
-        self._control = ControlServer(instance.socket, self._handlers())
+        self.handlers = self._handlers()
+        self._control = ControlServer(instance.socket, self.handlers)
         self._stopping = asyncio.Event()
         self._scope = Scope("daemon")
         self._stalls = stalls or StallWatch()
@@ -268,7 +270,7 @@ class Daemon:
             **self.facts,
         }
 
-    def _handlers(self) -> dict[str, Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]]:
+    def _handlers(self) -> dict[str, Handler]:
         return {"status": self._on_status, "notify": self._on_notify, "ptt": self._on_ptt}
 
     async def _on_status(self, _: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,9 @@ log = structlog.get_logger(__name__)
 STARTS = ("http.response.start", "websocket.http.response.start")
 """Messages that begin an answer."""
 
+MOST_TOLD = 20
+"""Foreign names that are logged."""
+
 
 class Guard:
     """Refuses foreign ``Host`` names before anything else happens, and adds the headers that protect the page.
@@ -28,6 +31,7 @@ class Guard:
     def __init__(self, app: ASGIApp, door: Door) -> None:
         self._app = app
         self._door = door
+        self._told: set[str] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -36,7 +40,7 @@ class Guard:
             return
         host = Headers(scope=scope).get("host")
         if not self._door.host_allowed(host):
-            log.warning("a request for a foreign host was refused", host=ascii(host))
+            self._tell(host)
             await _refuse(scope, receive, send)
             return
         protection = _protection(host or "")
@@ -50,6 +54,13 @@ class Guard:
             await send(message)
 
         await self._app(scope, receive, protected)
+
+    def _tell(self, host: str | None) -> None:
+        # Whoever can send one request can send a million: each name is told once, and not too many of them.
+        name = ascii(host)[:100]
+        if name not in self._told and len(self._told) < MOST_TOLD:
+            self._told.add(name)
+            log.warning("requests for a foreign host are refused", host=name)
 
     def _cookies(self, scope: Scope) -> list[tuple[bytes, bytes]]:
         return [(b"set-cookie", cookie.encode("latin-1")) for cookie in self._door.cookies(HTTPConnection(scope))]

@@ -24,7 +24,7 @@ from agents.base.scope import Scope
 from appliance.addresses import host_label, lan_addresses
 from appliance.announce import Announcer
 from appliance.attempts import Attempts
-from appliance.authority import Authority, Leaf, fingerprint
+from appliance.authority import Authority, Leaf, certifiable, fingerprint
 from appliance.invitations import Invitations
 from appliance.lan_door import LanDoor
 from appliance.paired import PairedDevices
@@ -32,6 +32,7 @@ from appliance.paired import PairedDevices
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
+    from appliance.config import GloveConfig
     from appliance.server import ApiServer
 
 log = structlog.get_logger(__name__)
@@ -113,6 +114,15 @@ class Lan:
     Args:
         place: where and what.
         make_app: makes the application behind the door.
+
+    Attributes:
+        devices: the paired devices.
+        invitations: what they were paired with.
+        door: who may come in.
+        authority: vouches for the certificate; None before it was switched on for the first time.
+        leaf: the certificate that is shown.
+        on_revoked: called with the client whose session was ended.
+        on_change: called when it was switched on or off, or when the addresses changed.
     """
 
     def __init__(self, place: LanPlace, make_app: Callable[[Lan], Starlette]) -> None:
@@ -137,6 +147,7 @@ class Lan:
         self.authority: Authority | None = None
         self.leaf: Leaf | None = None
         self.on_revoked: Callable[[str], Awaitable[None]] | None = None
+        self.on_change: Callable[[], None] | None = None
 
     @property
     def state(self) -> LanState:
@@ -179,6 +190,7 @@ class Lan:
                 await self._shut()
                 raise
             self._move(LanState.ON)
+            self._changed()
             self._watch = self._scope.supervise(self._keep_up, "watch", Backoff(1.0, 60.0))
 
     async def turn_off(self) -> None:
@@ -254,6 +266,8 @@ class Lan:
         await self._listen(first=first)
         if moved and self._announcer is not None and self._servers:
             await self._announcer.publish(self.port)
+        if moved and self._state is LanState.ON:
+            self._changed()
 
     async def _claim(self) -> None:
         assert self._announcer is not None
@@ -284,8 +298,8 @@ class Lan:
         self.authority, self.leaf = Authority.make(self.folder, host_label(self._place.name), clock.wall()), None
 
     def _certified(self) -> list[str]:
-        # Other names are outside the authority's constraints, and would spoil the whole certificate.
-        return sorted({name for name in self.names() if name.endswith(".local") or name in self._addresses})
+        # A name outside the authority's constraints would spoil the whole certificate.
+        return sorted({name for name in self.names() if certifiable(name)})
 
     def _issue(self) -> None:
         names = self._certified()
@@ -334,6 +348,19 @@ class Lan:
         self._addresses, self._host, self._app = (), "", None
         self._told_faults.clear()
         self._move(LanState.OFF)
+        self._changed()
+
+    def _changed(self) -> None:
+        if self.on_change is not None:
+            self.on_change()
+
+
+def lan_folder(config: GloveConfig) -> Path | None:
+    """Where certificates and paired devices are kept: beside the store; None where that is memory."""
+    from appliance.mind import store_path
+
+    store = store_path(config)
+    return store.parent / "lan" if store is not None else None
 
 
 def bracketed(host: str) -> str:

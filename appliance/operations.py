@@ -33,10 +33,10 @@ STATUS = {
     "ERR_ROOM_KEPT": 409,
     "ERR_ROOM_NO_DOOR": 409,
     "ERR_ROOMS_FULL": 429,
+    "ERR_DEVICES_FULL": 429,
     "ERR_PAIR_TOKEN": 403,
     "ERR_PAIR_USED": 403,
     "ERR_PAIR_EXPIRED": 403,
-    "ERR_TOO_MANY_ATTEMPTS": 429,
     "ERR_LAN_OFF": 409,
     "ERR_LAN_ADDRESS": 409,
     "ERR_PAGE_PORT": 409,
@@ -128,8 +128,7 @@ class _Path:
 
 def refused(fault: GloveError) -> Response:
     """``fault`` as a response, see ``STATUS``."""
-    response = refusal(fault)
-    response.status_code = STATUS.get(fault.code, response.status_code)
+    response = refusal(fault, STATUS.get(fault.code))
     if response.status_code == 429:
         response.headers["retry-after"] = "10"
     return response

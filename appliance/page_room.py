@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from appliance.build import Session
 
@@ -27,7 +27,10 @@ async def run_page(daemon: Daemon) -> None:
     from agents.web.chat_handler import ChatHandler
     from appliance.api import local_app, serve
     from appliance.auth import Access, new_token
+    from appliance.lan_api import at_the_machine
     from appliance.metrics_route import collectors, metrics_route
+    from appliance.page_lan import conversations_in, local_network, rooms_elsewhere, served
+    from appliance.relay import ice_servers
     from appliance.room_book import RoomBook
 
     async def open_session(name: str, room: AudioIO) -> Session:
@@ -39,11 +42,22 @@ async def run_page(daemon: Daemon) -> None:
     # One token for the whole process: a server that had to be started again keeps its callers.
     token = daemon.secrets.setdefault(PAGE, Secret(new_token()))
     chat = ChatHandler(lambda: daemon.parts.mind.model) if daemon.config.web.chat else None
-    rooms = RoomBook(open_session)
+    rooms = RoomBook(open_session, ice=ice_servers(daemon.config))
     access = Access(token.reveal(), [page.host, *page.hosts])
+    common: dict[str, Any] = {"chat": chat, "conversation": conversations_in(daemon)}
+    lan = local_network(daemon, rooms, **common)
     try:
         collecting = [metrics_route(daemon.metrics, collectors(access))] if daemon.config.metrics.enabled else []
-        app = local_app(rooms, access, chat=chat, closing=rooms.close, beside=collecting)
+        app = local_app(
+            rooms,
+            access,
+            closing=rooms.close,
+            operations=at_the_machine(lan),
+            pages={"/devices": "devices.html"},
+            elsewhere=rooms_elsewhere(daemon, rooms),
+            beside=collecting,
+            **common,
+        )
         server = await serve(app, page.host, page.port)
     except ConfigError as fault:
         daemon.tell(PAGE, f"Page: off. {fault}")
@@ -53,7 +67,8 @@ async def run_page(daemon: Daemon) -> None:
     daemon.facts[PAGE] = address
     daemon.tell(PAGE, f"Page: {address if not _is_logged() else f'http://{page.host}:{page.port}/ (glove status)'}")
     try:
-        await asyncio.Event().wait()
+        async with served(daemon, lan, rooms, access):
+            await asyncio.Event().wait()
     finally:
         daemon.facts.pop(PAGE, None)
         await server.close()

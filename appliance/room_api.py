@@ -129,6 +129,10 @@ class RoomDesk:
             ),
         )
 
+    def all(self) -> list[RoomTold]:
+        """Every room there is, for whoever sits at the machine itself."""
+        return [*self._elsewhere(), *(self._told(entry, HERE) for entry in self._rooms.open)]
+
     async def _list(self, request: Request, _: None) -> RoomsTold:
         visitor = self._who(request)
         mine = [self._told(entry, visitor) for entry in self._rooms.open if may_use(visitor, entry)]

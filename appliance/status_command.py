@@ -36,6 +36,8 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
     lines += latency_lines(answer["latency"])
     if answer.get("page"):
         lines.append(f"page: {answer['page']}")
+    if answer.get("lan"):
+        lines.append(f"local network: {' '.join(answer['lan'])}")
     lines.append(f"timers: {answer['timers']} running, {answer['ringing']} ringing")
     if answer["messages_waiting"]:
         lines.append(f"messages waiting to be spoken: {answer['messages_waiting']}")

@@ -22,6 +22,7 @@ STATUS = {
     "ERR_BODY_TOO_LARGE": 413,
     "ERR_BODY_TYPE": 415,
     "ERR_READERS_FULL": 429,
+    "ERR_TOO_MANY_ATTEMPTS": 429,
     "ERR_MODEL_RATE_LIMIT": 429,
     "ERR_STORE_UNSUPPORTED": 501,
     "ERR_MODEL_AUTH": 502,
@@ -49,13 +50,13 @@ def fault_fields(fault: GloveError) -> Event:
     return {"code": fault.code, "message": fault.message, **({"remedy": remedy} if remedy else {})}
 
 
-def refusal(fault: GloveError) -> Response:
-    """``fault`` as a response; faults of the server are logged."""
+def refusal(fault: GloveError, status: int | None = None) -> Response:
+    """``fault`` as a response, with its status from ``STATUS`` when None; faults of the server are logged."""
     told = fault_fields(fault)
     told["error"] = told.pop("message")
     if isinstance(fault, BadRequest) and fault.field:
         told["field"] = fault.field
-    status = STATUS.get(fault.code, 500)
+    status = STATUS.get(fault.code, 500) if status is None else status
     if status >= 500:
         log.warning("a request failed", status=status, code=fault.code, error=fault.message, remedy=fault.remedy)
     response = reply(told, status)

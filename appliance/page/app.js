@@ -18,6 +18,7 @@ const state = { link: "connecting", mode: "listening", hearing: false, paused: f
 const microphone = { use: "off", pressed: false, muted: false }; // use: off, open, or hold
 const playback = { epoch: 0, endOf: null, playing: false };
 
+$("devices").hidden = location.protocol === "https:"; // others are invited at the machine itself
 translate();
 
 const send = (message) => connection.send(message);
