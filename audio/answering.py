@@ -14,18 +14,13 @@ import structlog
 from agents.base.abort import Aborted
 from agents.base.errors import GloveError, GloveVoiceError
 from agents.base.scope import Scope
-from agents.core.events import ToolUse, ToolUseResult
 from audio import earcons
 from audio.answering_contract import AnsweringHost, Ask, EventTurn, SpokenAgent
 from audio.events import (
-    AgentSays,
     AgentSpeechStarted,
     AgentSpeechStopped,
-    AgentText,
     Interrupted,
     Metric,
-    ToolFinished,
-    ToolUsed,
     VoiceFault,
 )
 from audio.flight import Flight
@@ -36,8 +31,8 @@ from audio.pcm import Pcm
 from audio.phrases import failure_phrase, phrase
 from audio.preparing import Preparation
 from audio.reply import Reply
+from audio.reply_maker import ReplyMaker
 from audio.reply_parts import HeardReport, Part
-from audio.speaking_rate import SpeakingRate
 from audio.tts.base import TtsFactory
 from audio.turns.engine import Committed
 from audio.watch import watch
@@ -64,7 +59,6 @@ class Answering:
     ) -> None:
         self._agent = agent
         self._io = io
-        self._tts = tts
         self._host = host
         self._cue_s = cue_s
         self._give_up_s = give_up_s
@@ -76,7 +70,7 @@ class Answering:
         self._turn: asyncio.Task[None] | None = None
         self._committed: tuple[Committed, float] | None = None
         self._drained = asyncio.Event()
-        self._rates: dict[str, SpeakingRate] = {}
+        self._replies = ReplyMaker(io, tts, host.emit, self._reached)
         self._preparation = Preparation(agent, self._scope, self._report_prepared)
 
     @property
@@ -286,17 +280,7 @@ class Answering:
     def _begin(self, language: str) -> Reply:
         self._end()
         self._drained.clear()
-        self._reply = Reply(
-            self._io.player,
-            self._tts,
-            language,
-            now=lambda: self._io.time_s,
-            on_text=lambda text: self._host.emit(AgentText(self._io.time_s, text)),
-            on_say=lambda text: self._host.emit(AgentSays(self._io.time_s, text)),
-            on_tool=self._tool,
-            rate=self._rates.setdefault(language, SpeakingRate()),
-            on_mark=self._reached,
-        )
+        self._reply = self._replies.make(language)
         self._host.reply_began()
         return self._reply
 
@@ -402,12 +386,6 @@ class Answering:
     def _reached(self, step: str, at: float) -> None:
         if self._committed is not None:
             self._host.reached(step, at)
-
-    def _tool(self, event: ToolUse | ToolUseResult) -> None:
-        if isinstance(event, ToolUse):
-            self._host.emit(ToolUsed(self._io.time_s, event.name, event.input))
-        else:
-            self._host.emit(ToolFinished(self._io.time_s, event.tool_name, event.result.status))
 
     def follow_player(self) -> None:
         """Be told by the player what is heard."""
