@@ -17,7 +17,7 @@ import structlog
 
 from agents.base.errors import ConfigError
 from agents.base.scope import Scope
-from appliance.wyoming.client import Client
+from appliance.wyoming.client import IDLE_S, READS_S, Client
 from appliance.wyoming.contract import Lent
 from audio.providers.wyoming.link import Address
 from audio.providers.wyoming.wire import FROM_CLIENTS
@@ -39,10 +39,16 @@ class WyomingServer:
     Args:
         lent: what clients can be served with.
         allow: addresses and networks (``192.168.1.0/24``) that may come in besides this machine itself.
+        idle_s: how long a client may say nothing, in seconds.
+        reads_s: how long it may leave what it is sent unread, in seconds.
     """
 
-    def __init__(self, lent: Lent, allow: Sequence[str] = ()) -> None:
+    def __init__(
+        self, lent: Lent, allow: Sequence[str] = (), *, idle_s: float = IDLE_S, reads_s: float = READS_S
+    ) -> None:
         self._lent = lent
+        self._idle_s = idle_s
+        self._reads_s = reads_s
         self._allowed = [ipaddress.ip_network(network, strict=False) for network in allow]
         self._scope = Scope("wyoming server")
         self._server: asyncio.Server | None = None
@@ -102,7 +108,7 @@ class WyomingServer:
 
     async def _serve(self, host: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            await Client(reader, writer, self._lent).serve()
+            await Client(reader, writer, self._lent, idle_s=self._idle_s, reads_s=self._reads_s).serve()
         finally:
             self._clients[host] -= 1
             if not self._clients[host]:
