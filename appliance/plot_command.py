@@ -1,4 +1,4 @@
-"""``glove plot``: draws a recorded conversation, both voices and what the appliance made of them."""
+"""``glove plot``: draws a recorded conversation, both voices and what the appliance made of them, or measured turns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
-from agents.base.errors import ConfigError, InputError
+from agents.base.errors import InputError
+from appliance.drawing import library
 
 USER, AGENT, EDGE, PAUSE, CUT = "#2a6f97", "#c05621", "#444444", "darkgoldenrod", "crimson"
 LONGEST_TEXT = 60
@@ -31,14 +32,25 @@ def app() -> typer.Typer:
 
 
 def plot(
-    events: Annotated[Path, typer.Argument(metavar="EVENTS", help="JSON lines that glove talk wrote with --events.")],
+    events: Annotated[
+        Path, typer.Argument(metavar="FILE", help="JSON lines of glove talk --events, log.events or metrics.file.")
+    ],
     out: Annotated[Path, typer.Option(metavar="PNG", help="Picture to write.")],
     sound: Annotated[Path | None, typer.Option(metavar="WAV", help="The recording of both sides.")] = None,
     start: Annotated[float, typer.Option("--from", metavar="S", min=0.0, help="Begin at this second.")] = 0.0,
     end: Annotated[float | None, typer.Option("--to", metavar="S", help="End at this second.")] = None,
+    stages: Annotated[bool, typer.Option("--stages", help="Draw the stages of each turn, from events too.")] = False,
 ) -> int:
-    """Draw a conversation: above the user, below the appliance, with turns, pauses and cuts."""
-    draw(events, out, sound, start, end)
+    """Draw a conversation (the user above, the appliance below, turns, pauses and cuts), or the stages of turns."""
+    from appliance.stage_plot import draw_stages
+    from appliance.turn_lines import holds_metrics, read_turns
+
+    if not stages and not holds_metrics(events):
+        draw(events, out, sound, start, end)
+        return 0
+    if sound is not None or start or end is not None:
+        raise InputError("ERR_USAGE", "The stages of turns are drawn without --sound, --from and --to.")
+    draw_stages(read_turns(events), out)
     return 0
 
 
@@ -69,7 +81,7 @@ def draw(
     end_s = end_s or max([left.size / 100, *(float(line["t"]) for line in lines)], default=1.0)
     if end_s <= start_s:
         raise InputError("ERR_USAGE", "--to must be later than --from.")
-    plt = _library()
+    plt = library()
     figure, (upper, lower) = plt.subplots(2, 1, figsize=(11, 4.6), sharex=True, layout="constrained")
     _wave(upper, left, USER, "user")
     _wave(lower, right, AGENT, "appliance")
@@ -88,19 +100,6 @@ def draw(
         raise InputError("ERR_OUTPUT", f"{out} cannot be written.", cause=fault) from fault
     finally:
         plt.close(figure)
-
-
-def _library() -> Any:
-    try:
-        import matplotlib
-    except ImportError as fault:
-        raise ConfigError(
-            "ERR_PLOT_PACKAGE", "Drawing needs matplotlib.", "scripts/setup --dev installs it.", fault
-        ) from fault
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    return plt
 
 
 def _read_events(path: Path) -> list[dict[str, Any]]:

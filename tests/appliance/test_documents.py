@@ -12,7 +12,7 @@ import pytest
 from tests.appliance.conftest import ROOT, Ended
 
 Glove = Callable[..., Ended]
-DOCUMENTS = ("README.md", "docs/configuration.md")
+DOCUMENTS = ("README.md", "docs/configuration.md", "docs/metrics.md")
 PAGES = ("README.md", *(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md"))))
 CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 OTHER_TESTS = {"scripts/run", "scripts/test", "scripts/setup", "scripts/check"}
