@@ -283,6 +283,32 @@ class PageConfig(Section):
         return _listed(value)
 
 
+class RoomsConfig(Section):
+    """How callers from other networks reach the rooms over WebRTC; the relay's password is a secret."""
+
+    stun: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description="STUN servers, such as stun:stun.example.org:3478; none are asked unless named here."
+    )
+    turn_url: str = Field(
+        default="",
+        pattern=r"^(turns?:[^\s/@?]+(\?transport=(udp|tcp))?)?$",
+        description="TURN relay, such as turn:turn.example.org:3478?transport=udp; empty for none.",
+    )
+    turn_user: str = Field(default="", description="User of the relay; the password is the secret turn_credential.")
+
+    @field_validator("stun", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return _listed(value)
+
+    @field_validator("stun")
+    @classmethod
+    def _are_servers(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(re.fullmatch(r"stun:[^\s/@?]+", each) for each in value):
+            raise ValueError("addresses such as stun:stun.example.org:3478")
+        return value
+
+
 class WebConfig(Section):
     """What programs may use over HTTP, at the page's address and with its token."""
 
@@ -433,6 +459,7 @@ class GloveConfig(BaseSettings):
     device: DeviceConfig = DeviceConfig()
     wake: WakeConfig = WakeConfig()
     page: PageConfig = PageConfig()
+    rooms: RoomsConfig = RoomsConfig()
     web: WebConfig = WebConfig()
     wyoming: WyomingConfig = WyomingConfig()
     conversation: ConversationConfig = ConversationConfig()

@@ -29,10 +29,12 @@ def show(
     """Print every key with its value and where the value came from. Secrets are named, never shown."""
     from appliance.mind import AUTO_PROVIDER, model_secrets
     from appliance.options import settings
+    from appliance.relay import relay_secrets
     from appliance.services import speech_secrets
 
     loaded = settings(ctx, config)
-    names = (*model_secrets(AUTO_PROVIDER, loaded.config.model.provider), *speech_secrets(loaded.config))
+    settled = loaded.config
+    names = (*model_secrets(AUTO_PROVIDER, settled.model.provider), *speech_secrets(settled), *relay_secrets(settled))
     secrets = {name: secret_state(name) for name in dict.fromkeys(names)}
     if as_json:
         values = {key: {"value": value, "origin": origin} for key, value, origin in loaded.rows()}
