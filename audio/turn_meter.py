@@ -105,9 +105,9 @@ class TurnMeter:
         )
 
     def reached(self, step: str, at: float) -> None:
-        """The answer has come as far as ``step``, a key of ``MARKS``."""
-        record, name = self._record, MARKS[step]
-        if record is None or getattr(record, name) is not None:
+        """The answer has come as far as ``step``; those that are no key of ``MARKS`` are not kept."""
+        record, name = self._record, MARKS.get(step)
+        if record is None or name is None or getattr(record, name) is not None:
             return
         self._record = record = replace(record, **{name: at})
         if step == "text" and record.asked_s is not None:
