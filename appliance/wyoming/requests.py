@@ -205,3 +205,6 @@ _KINDS: dict[str, Callable[[Requests, Event], Awaitable[None]]] = {
     "synthesize-stop": Requests.synthesize_stop,
     "transcript": Requests.answer,
 }
+
+SERVED = tuple(_KINDS)
+"""The types of events that something is done about."""
