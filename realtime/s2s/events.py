@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeVar
 
 from agents.base.errors import GloveError
 from audio.pcm import Pcm
@@ -16,6 +16,9 @@ class S2SEvent:
     """Base of the events of adapters."""
 
     type: ClassVar[str] = "s2s_event"
+
+
+E = TypeVar("E", bound=S2SEvent)
 
 
 @dataclass(frozen=True)

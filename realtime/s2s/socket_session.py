@@ -108,9 +108,9 @@ class SocketSession(S2SAdapter):
         try:
             async with asyncio.timeout(CONNECT_S):
                 self._connection = await self._dial(await self._target())
+                self._still_wanted()
                 connected = await self._begin(config)
-            if self._gone():
-                raise S2SError("ERR_S2S_CONNECTION", "The session was given up while it was being opened.")
+            self._still_wanted()
         except BaseException as fault:
             await self._give_up()
             if isinstance(fault, Exception) and not isinstance(fault, RuntimeError | GloveError):
@@ -202,8 +202,9 @@ class SocketSession(S2SAdapter):
     def _truncate(self, speech: HeardSpeech) -> None:
         """Cut the model's memory of what it said to what was heard, where the provider can do that."""
 
-    def _gone(self) -> bool:
-        return self._state is _State.CLOSED
+    def _still_wanted(self) -> None:
+        if self._state is _State.CLOSED:
+            raise S2SError("ERR_S2S_CONNECTION", "The session was given up while it was being opened.")
 
     def _move(self, state: _State) -> None:
         assert state in _MOVES[self._state], f"{self._state} to {state}"

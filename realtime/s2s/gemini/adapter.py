@@ -126,7 +126,7 @@ class GeminiLive(SocketSession):
 
     def successor(self) -> GeminiLive:
         """A new adapter with the same settings."""
-        fresh = GeminiLive(
+        fresh = type(self)(
             self._api_key, self.settings, get_token=self._get_token, base_url=self._base_url, dialler=self._dial
         )
         fresh.heard_ms = self.heard_ms

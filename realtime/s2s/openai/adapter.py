@@ -111,7 +111,7 @@ class OpenAIRealtime(SocketSession):
 
     def successor(self) -> OpenAIRealtime:
         """A new adapter with the same settings."""
-        fresh = OpenAIRealtime(
+        fresh = type(self)(
             self._api_key, self.settings, get_token=self._get_token, base_url=self._base_url, dialler=self._dial
         )
         fresh.heard_ms = self.heard_ms
