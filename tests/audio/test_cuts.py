@@ -15,8 +15,14 @@ TIMED = ScriptedVoice(chunk_ms=70, word_timings=True)
 
 
 @pytest.mark.parametrize("sink", [wav_file, device, page])
-async def test_cut_at_every_ten_milliseconds_history_is_what_was_heard(sink: Sink, tmp_path: Path) -> None:
+async def test_case_c20_c22_cut_at_every_ten_milliseconds_history_is_what_was_heard(sink: Sink, tmp_path: Path) -> None:
     assert await sweep(sink, TIMED, tmp_path, FROM_TOKEN_TO_END_MS) == []
+
+
+@pytest.mark.parametrize("sink", [wav_file, device, page])
+async def test_case_c22_the_same_in_a_turn_with_a_tool(sink: Sink, tmp_path: Path) -> None:
+    wrong = await sweep(sink, TIMED, tmp_path, range(0, 2800, 10), with_tool=True)
+    assert wrong == []
 
 
 async def test_the_same_with_a_slow_voice_that_makes_sound_just_in_time(tmp_path: Path) -> None:

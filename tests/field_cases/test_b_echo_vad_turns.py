@@ -39,7 +39,7 @@ WAKE = AttentionSettings()
 )
 @example(["call", "speak", "release", "interrupt", "release", "wait", "mute", "call"])
 @example(["speak", "call", "release", "interrupt", "release", "call"])
-def test_a6_no_sequence_of_mutes_and_restarts_kills_the_wake_word(actions: list[str]) -> None:
+def test_case_a6_no_sequence_of_mutes_and_restarts_kills_the_wake_word(actions: list[str]) -> None:
     run_virtual(_a6(actions))
 
 
@@ -89,7 +89,7 @@ async def _act(session: Session, action: str) -> None:
     await asyncio.sleep(0.1)
 
 
-async def test_b8_the_follow_up_opens_when_playout_has_finished() -> None:
+async def test_case_b8_the_follow_up_opens_when_playout_has_finished() -> None:
     """The voice needs a second to begin; what the room says meanwhile and during the answer must not be a turn."""
     voice = ScriptedVoice(first_audio_s=1.0)
     session = Session(ScriptedModel(["One two three."]), attention=WAKE, tts=voice)
@@ -122,7 +122,7 @@ class Deaf(LevelVad):
         self.reset()
 
 
-async def test_b10_steady_babble_after_speech_ends_at_the_adaptive_floor() -> None:
+async def test_case_b10_steady_babble_after_speech_ends_at_the_adaptive_floor() -> None:
     async with Session(ScriptedModel(["Yes."]), vad=EnergyVad(), partials=False) as session:
         await asyncio.sleep(2.0)
         session.living.speak("Hello there.", 1.0)
@@ -132,7 +132,7 @@ async def test_b10_steady_babble_after_speech_ends_at_the_adaptive_floor() -> No
         assert session.of("user_turn")[0].t < 30
 
 
-async def test_b10_a_voice_that_never_ends_meets_the_hard_cap() -> None:
+async def test_case_b10_a_voice_that_never_ends_meets_the_hard_cap() -> None:
     limits = VoiceSettings(turns=TurnSettings(max_turn_s=20.0))
     async with Session(ScriptedModel(lambda _: "Yes."), settings=limits, partials=False) as session:
         session.living.speak("blah", 100.0)
@@ -140,7 +140,7 @@ async def test_b10_a_voice_that_never_ends_meets_the_hard_cap() -> None:
         assert session.of("user_turn")[0].t == pytest.approx(20.5, abs=1.0)
 
 
-async def test_b10_noise_that_sounds_like_a_voice_is_asked_for_words_and_let_go() -> None:
+async def test_case_b10_noise_that_sounds_like_a_voice_is_asked_for_words_and_let_go() -> None:
     async with Session(ScriptedModel([]), attention=WAKE, partials=False) as session:
         session.call()
         await session.until(lambda: session.voice.attention == "awake")
@@ -154,7 +154,7 @@ async def test_b10_noise_that_sounds_like_a_voice_is_asked_for_words_and_let_go(
 
 
 @pytest.mark.parametrize("samples", [37, 160, 441, 512, 4096])
-async def test_b10_the_size_of_the_chunks_changes_nothing(samples: int) -> None:
+async def test_case_b10_the_size_of_the_chunks_changes_nothing(samples: int) -> None:
     """Speech of one second between silences, cut into chunks of any size."""
     async with Session(ScriptedModel(["Yes."]), partials=False) as session:
         listening = session.voice._listening
@@ -172,7 +172,7 @@ async def test_b10_the_size_of_the_chunks_changes_nothing(samples: int) -> None:
         assert session.of("user_turn")[0].text == "Hello."
 
 
-async def test_b10_sound_in_a_wrong_format_is_refused() -> None:
+async def test_case_b10_sound_in_a_wrong_format_is_refused() -> None:
     async with Session(ScriptedModel([]), attention=WAKE) as session:
         listening = session.voice._listening
         assert listening is not None
@@ -182,7 +182,7 @@ async def test_b10_sound_in_a_wrong_format_is_refused() -> None:
         assert listening.refused == 2
 
 
-async def test_b11_a_wake_with_nothing_behind_it_ends() -> None:
+async def test_case_b11_a_wake_with_nothing_behind_it_ends() -> None:
     async with Session(ScriptedModel([]), attention=WAKE) as session:
         session.call()
         await session.until(lambda: session.of("wake"))
@@ -227,7 +227,7 @@ async def _deliver(word_ms: int, preroll_ms: int = 800) -> tuple[Pcm, Pcm]:
     return sound, heard
 
 
-async def test_b12_no_sample_is_lost_and_the_preroll_is_there() -> None:
+async def test_case_b12_no_sample_is_lost_and_the_preroll_is_there() -> None:
     sound, heard = await _deliver(600)
     word = int(np.flatnonzero(heard == 3000)[0])
     assert 800 * 16 <= word <= 800 * 16 + 1024, "800 ms, whole chunks, and the detector's frame"
@@ -235,7 +235,7 @@ async def test_b12_no_sample_is_lost_and_the_preroll_is_there() -> None:
     assert np.array_equal(heard, sound[offset : offset + heard.size]), "one stretch of the source, to the sample"
 
 
-async def test_b13_a_short_word_comes_with_what_preceded_it() -> None:
+async def test_case_b13_a_short_word_comes_with_what_preceded_it() -> None:
     _, heard = await _deliver(300)
     assert heard.size / 16 >= 300 + 300
 
@@ -248,7 +248,7 @@ class NeedsSilence(ScriptedSegmentStt):
         return Transcript("Hello there." if enough else "Hello")
 
 
-async def test_b14_recognisers_get_silence_at_the_end_and_it_is_counted() -> None:
+async def test_case_b14_recognisers_get_silence_at_the_end_and_it_is_counted() -> None:
     stt = NeedsSilence([])
     async with Session(ScriptedModel(["Yes."]), stt=stt, partials=False) as session:
         session.voice.ptt_down()
@@ -260,7 +260,7 @@ async def test_b14_recognisers_get_silence_at_the_end_and_it_is_counted() -> Non
         assert session.of("user_turn")[0].text == "Hello there."
 
 
-async def test_b14_a_recogniser_that_pads_by_itself_gets_no_more() -> None:
+async def test_case_b14_a_recogniser_that_pads_by_itself_gets_no_more() -> None:
     stt = ScriptedSegmentStt(["Hello."], repeat_last=True)
     stt.pad_s = 0.5
     async with Session(ScriptedModel(["Yes."]), stt=stt, partials=False) as session:
@@ -270,7 +270,7 @@ async def test_b14_a_recogniser_that_pads_by_itself_gets_no_more() -> None:
         assert transcriber is not None and transcriber.padded == 0
 
 
-async def test_b15_a_detector_that_dies_is_started_anew_within_two_seconds() -> None:
+async def test_case_b15_a_detector_that_dies_is_started_anew_within_two_seconds() -> None:
     vad = Deaf()
     async with Session(ScriptedModel(["Yes."]), vad=vad) as session:
         await asyncio.sleep(1.0)
@@ -284,7 +284,7 @@ async def test_b15_a_detector_that_dies_is_started_anew_within_two_seconds() -> 
         assert session.of("user_turn") and vad.rebuilt == 1
 
 
-async def test_b15_a_detector_that_dies_in_mid_sentence_does_not_lose_the_sentence() -> None:
+async def test_case_b15_a_detector_that_dies_in_mid_sentence_does_not_lose_the_sentence() -> None:
     vad = Deaf()
     async with Session(ScriptedModel(["Yes."]), vad=vad) as session:
         session.living.speak("Hello there.", 1.0)
@@ -294,7 +294,7 @@ async def test_b15_a_detector_that_dies_in_mid_sentence_does_not_lose_the_senten
         assert session.of("user_turn")[0].text == "Hello there."
 
 
-async def test_b15_a_detector_that_stays_dead_is_not_started_anew_all_the_time() -> None:
+async def test_case_b15_a_detector_that_stays_dead_is_not_started_anew_all_the_time() -> None:
     vad = Deaf()
     vad.rebuild = lambda: setattr(vad, "rebuilt", vad.rebuilt + 1)  # type: ignore[method-assign]
     async with Session(ScriptedModel([]), vad=vad) as session:
@@ -304,7 +304,7 @@ async def test_b15_a_detector_that_stays_dead_is_not_started_anew_all_the_time()
         assert session.voice.is_active
 
 
-async def test_b16_a_transcript_without_a_voice_is_evidence_that_somebody_is_there() -> None:
+async def test_case_b16_a_transcript_without_a_voice_is_evidence_that_somebody_is_there() -> None:
     stt = ScriptedStreamingStt()
     async with Session(ScriptedModel([]), stt=stt) as session:
         await asyncio.sleep(30.0)
@@ -314,7 +314,7 @@ async def test_b16_a_transcript_without_a_voice_is_evidence_that_somebody_is_the
         assert not session.of("user_turn")
 
 
-async def test_b17_speech_without_a_transcript_is_answered() -> None:
+async def test_case_b17_speech_without_a_transcript_is_answered() -> None:
     stt = ScriptedStreamingStt()
     async with Session(ScriptedModel([]), stt=stt) as session:
         await session.say("Hello there.")

@@ -39,7 +39,9 @@ def pauses(session: Session) -> list[str]:
     ("said", "seconds"),
     [("", 0.1), ("", 0.6), ("[coughs]", 0.4), ("Mhm.", 0.5), ("Yeah, okay.", 0.7), ("Ha ha ha.", 1.0), ("No.", 0.1)],
 )
-async def test_c18_noises_nods_and_laughs_let_the_reply_go_on_at_the_same_sample(said: str, seconds: float) -> None:
+async def test_case_c18_noises_nods_and_laughs_let_the_reply_go_on_at_the_same_sample(
+    said: str, seconds: float
+) -> None:
     async with Session(ScriptedModel([LONG])) as session:
         await counting(session)
         await session.say(said, seconds)
@@ -49,7 +51,7 @@ async def test_c18_noises_nods_and_laughs_let_the_reply_go_on_at_the_same_sample
         assert session.of("agent_speech_stopped")[-1].heard == LONG
 
 
-async def test_c18_a_pause_that_is_followed_by_nothing_has_a_deadline() -> None:
+async def test_case_c18_a_pause_that_is_followed_by_nothing_has_a_deadline() -> None:
     async with Session(ScriptedModel([LONG])) as session:
         await counting(session)
         engine = session.voice._engine
@@ -64,7 +66,7 @@ async def test_c18_a_pause_that_is_followed_by_nothing_has_a_deadline() -> None:
 @pytest.mark.parametrize(
     ("said", "seconds"), [("What about Tuesday then?", 1.2), ("Wait.", 0.4), ("Stop.", 0.4), ("Stop.", 0.16)]
 )
-async def test_c18_words_take_the_floor_and_are_answered(said: str, seconds: float) -> None:
+async def test_case_c18_words_take_the_floor_and_are_answered(said: str, seconds: float) -> None:
     async with Session(ScriptedModel([LONG, "Yes?"])) as session:
         await counting(session)
         began = session.room.time_s
@@ -77,7 +79,7 @@ async def test_c18_words_take_the_floor_and_are_answered(said: str, seconds: flo
         assert session.of("agent_speech_stopped")[-1].heard == "Yes?"
 
 
-async def test_c18_a_second_pause_is_decided_like_the_first() -> None:
+async def test_case_c18_a_second_pause_is_decided_like_the_first() -> None:
     async with Session(ScriptedModel([LONG, "Yes?"])) as session:
         await counting(session, 0.5)
         await session.say("Mhm.", 0.4)
@@ -89,7 +91,7 @@ async def test_c18_a_second_pause_is_decided_like_the_first() -> None:
         assert session.of("agent_speech_stopped")[-1].heard == "Yes?"
 
 
-async def test_c18_the_reply_s_own_words_in_the_microphone_do_not_cut_it() -> None:
+async def test_case_c18_the_reply_s_own_words_in_the_microphone_do_not_cut_it() -> None:
     async with Session(ScriptedModel([LONG])) as session:
         await counting(session, 1.5)
         await session.say("three four five six", 1.0)
@@ -98,7 +100,7 @@ async def test_c18_the_reply_s_own_words_in_the_microphone_do_not_cut_it() -> No
         assert len(session.of("user_turn")) == 1
 
 
-async def test_c18_somebody_who_laughs_for_long_and_then_speaks_is_heard() -> None:
+async def test_case_c18_somebody_who_laughs_for_long_and_then_speaks_is_heard() -> None:
     async with Session(ScriptedModel([LONG + " " + LONG, "Yes?"])) as session:
         await counting(session)
         session.living.speak("Ha ha ha", 3.5)
@@ -109,7 +111,7 @@ async def test_c18_somebody_who_laughs_for_long_and_then_speaks_is_heard() -> No
         assert session.of("user_turn")[-1].text == "Ha ha ha wait what was that"
 
 
-async def test_c19_without_a_frame_of_sound_nobody_speaks_and_the_user_is_told() -> None:
+async def test_case_c19_without_a_frame_of_sound_nobody_speaks_and_the_user_is_told() -> None:
     voice = ScriptedVoice(fault="silent")
     async with Session(ScriptedModel(["Hello to you."]), tts=voice) as session:
         await session.say("Hello there.")
@@ -125,7 +127,7 @@ async def test_c19_without_a_frame_of_sound_nobody_speaks_and_the_user_is_told()
         assert started == pytest.approx(first, abs=0.011), "a sound that says so is the first that is heard"
 
 
-async def test_c20_a_voice_that_was_cut_before_its_first_sound_is_silent_for_ever() -> None:
+async def test_case_c20_a_voice_that_was_cut_before_its_first_sound_is_silent_for_ever() -> None:
     voice = ScriptedVoice(first_audio_s=1.0)
     async with Session(ScriptedModel([LONG, "Fine."]), tts=voice) as session:
         await session.say("Count.")
@@ -139,7 +141,7 @@ async def test_c20_a_voice_that_was_cut_before_its_first_sound_is_silent_for_eve
         assert voice.made[0].destroyed
 
 
-async def test_c21_two_seconds_of_waiting_sound_are_silent_at_once() -> None:
+async def test_case_c21_two_seconds_of_waiting_sound_are_silent_at_once() -> None:
     voice = ScriptedVoice(speed=1000.0)
     async with Session(ScriptedModel([LONG, "Fine."]), tts=voice) as session:
         await counting(session, 0.5)
@@ -151,7 +153,7 @@ async def test_c21_two_seconds_of_waiting_sound_are_silent_at_once() -> None:
         assert not after[session.room.player.rate_hz // 10 :].any()
 
 
-async def test_c22_history_never_holds_what_was_not_said_before_a_cut() -> None:
+async def test_case_c22_history_never_holds_what_was_not_said_before_a_cut() -> None:
     model = ScriptedModel([LONG, [Say("Never heard. ", 0.0), Hang()], "Fine."])
     async with Session(model) as session:
         await counting(session, 1.0)
@@ -167,7 +169,7 @@ async def test_c22_history_never_holds_what_was_not_said_before_a_cut() -> None:
 
 
 @pytest.mark.parametrize("settings", [None, EAGER])
-async def test_c23_two_bursts_are_one_turn_and_the_answer_to_the_first_is_never_heard(
+async def test_case_c23_two_bursts_are_one_turn_and_the_answer_to_the_first_is_never_heard(
     settings: VoiceSettings | None,
 ) -> None:
     model = ScriptedModel(
@@ -184,7 +186,7 @@ async def test_c23_two_bursts_are_one_turn_and_the_answer_to_the_first_is_never_
         assert [message.text for message in shown] == ["Call my mother. And my father."]
 
 
-async def test_c24_a_barge_in_before_the_first_sound_with_a_tool_under_way_comes_to_rest() -> None:
+async def test_case_c24_a_barge_in_before_the_first_sound_with_a_tool_under_way_comes_to_rest() -> None:
     async def run(_args: NoArgs, _ctx: Any) -> str:
         await asyncio.sleep(1.0)
         return "fine"

@@ -16,8 +16,11 @@ import numpy as np
 
 from agents.base.clock import now
 from agents.core.glove import Glove
+from agents.core.messages import Message
+from agents.core.model import PromptRequest
 from agents.core.store import StoreAdapter
-from agents.models.scripted import ScriptedModel
+from agents.core.tool import NoArgs, Tool, ToolContext
+from agents.models.scripted import Call, Reply, Say, ScriptedModel
 from audio.io.base import AudioIO
 from audio.io.device import DeviceRoom, DeviceSettings
 from audio.io.files import StereoSink
@@ -32,9 +35,11 @@ from tests.realtime.peer import House, MemorySocket
 from tests.support.session import LevelVad
 
 TEXT = "One two three. Four five six."
+FIRST, SECOND = "One two three. ", "Four five six."
 BURST_MS = 220
 TOLERANCE_MS = 20
 QUIET_S = 0.4
+TOOL_S = 0.25
 
 
 @dataclass
@@ -52,14 +57,19 @@ class Stage:
     sound: Callable[[], Pcm]
 
 
-Sink = Callable[[AsyncExitStack, ScriptedVoice, Path], Awaitable[Stage]]
+Sink = Callable[[AsyncExitStack, ScriptedVoice, Path, bool], Awaitable[Stage]]
 
 
-async def sweep(sink: Sink, voice: ScriptedVoice, folder: Path, offsets_ms: range) -> list[str]:
-    """Cut a reply at each of the offsets from its first token. Returns what was wrong."""
+async def sweep(
+    sink: Sink, voice: ScriptedVoice, folder: Path, offsets_ms: range, *, with_tool: bool = False
+) -> list[str]:
+    """Cut a reply at each of the offsets from its first token. Returns what was wrong.
+
+    ``with_tool``: a tool runs between the two sentences of the reply.
+    """
     cuts: list[tuple[int, int, int]] = []
     async with AsyncExitStack() as stack:
-        stage = await sink(stack, voice, folder)
+        stage = await sink(stack, voice, folder, with_tool)
         for offset in offsets_ms:
             began = stage.position()
             stage.voice.say_to_agent(f"Turn {offset}.")
@@ -69,15 +79,25 @@ async def sweep(sink: Sink, voice: ScriptedVoice, folder: Path, offsets_ms: rang
             await asyncio.sleep(QUIET_S)
             cuts.append((began, cut, stage.position()))
         history = await stage.store.get_messages()
-    replies: dict[str, str] = {}
-    for message, after in zip(history, [*history[1:], None], strict=True):
-        if message.sender == "user":
-            replies[message.text] = after.text if after is not None and after.sender == "agent" else ""
+    replies = _replies(history)
     wrong: list[str] = []
     sound = stage.sound()
     for offset, (began, cut, end) in zip(offsets_ms, cuts, strict=True):
         wrong += _judge(sound, stage.rate_hz, offset, replies.get(f"Turn {offset}.", ""), (began, cut, end))
     return wrong
+
+
+def _replies(history: list[Message]) -> dict[str, str]:
+    """By the text of each turn, what the agent is said to have answered."""
+    replies: dict[str, str] = {}
+    turn = ""
+    for message in history:
+        if message.sender == "user" and message.text.startswith("Turn "):
+            turn = message.text
+            replies[turn] = ""
+        elif message.sender == "agent":
+            replies[turn] = f"{replies[turn]} {message.text.strip()}".strip()
+    return replies
 
 
 def _judge(sound: Pcm, rate_hz: int, offset: int, stored: str, places: tuple[int, int, int]) -> list[str]:
@@ -113,8 +133,25 @@ def _voice(room: AudioIO, glove: Glove, tts: ScriptedVoice) -> GloveVoice:
     return GloveVoice(glove, room, stt=ScriptedSegmentStt([]), tts=tts, vad=LevelVad())
 
 
-def _agent() -> Glove:
-    return Glove(model=ScriptedModel(lambda _: TEXT, tokens_per_s=40.0), system_prompt="Be brief.").build()
+def _model(with_tool: bool) -> ScriptedModel:
+    def respond(request: PromptRequest) -> Reply:
+        if not with_tool:
+            return TEXT
+        return SECOND if request.messages[-1].tool_results else [Say(FIRST), Call("look")]
+
+    return ScriptedModel(respond, tokens_per_s=40.0)
+
+
+def _tool() -> Tool[NoArgs]:
+    async def look(_args: NoArgs, _ctx: ToolContext) -> str:
+        await asyncio.sleep(TOOL_S)
+        return "seen"
+
+    return Tool(name="look", description="Looks.", run=look, args=NoArgs)
+
+
+def _agent(with_tool: bool) -> Glove:
+    return Glove(model=_model(with_tool), system_prompt="Be brief.").fold(_tool()).build()
 
 
 class _Tape:
@@ -132,11 +169,11 @@ class _Tape:
         self._file.close()
 
 
-async def wav_file(stack: AsyncExitStack, tts: ScriptedVoice, folder: Path) -> Stage:
+async def wav_file(stack: AsyncExitStack, tts: ScriptedVoice, folder: Path, with_tool: bool) -> Stage:
     """A recording of both sides."""
     path = folder / "both.wav"
     tape = _Tape(path)
-    glove = _agent()
+    glove = _agent(with_tool)
     voice = _voice(PumpRoom(SilentSource(), tape), glove, tts)
     await voice.start()
     stack.push_async_callback(voice.stop)
@@ -150,12 +187,12 @@ def _right(path: Path) -> Pcm:
     return both[1::2].astype(np.int16)
 
 
-async def device(stack: AsyncExitStack, tts: ScriptedVoice, _: Path) -> Stage:
+async def device(stack: AsyncExitStack, tts: ScriptedVoice, _: Path, with_tool: bool) -> Stage:
     """The loudspeaker of a device."""
     speaker = ScriptedDevice("speaker", "output")
     backend = ScriptedBackend(ScriptedDevice("mic", "input"), speaker)
     room = DeviceRoom(DeviceSettings(echo="off"), vad=LevelVad(), backend=backend)
-    glove = _agent()
+    glove = _agent(with_tool)
     voice = _voice(room, glove, tts)
     await voice.start()
     stack.push_async_callback(voice.stop)
@@ -214,9 +251,9 @@ class _Page:
         self._read = len(self._socket.sent)
 
 
-async def page(stack: AsyncExitStack, tts: ScriptedVoice, _: Path) -> Stage:
+async def page(stack: AsyncExitStack, tts: ScriptedVoice, _: Path, with_tool: bool) -> Stage:
     """A browser at the other end of a connection."""
-    house = await stack.enter_async_context(House([], model=ScriptedModel(lambda _: TEXT, tokens_per_s=40.0)))
+    house = await stack.enter_async_context(House([], model=_model(with_tool), tools=(_tool(),)))
     browser = _Page(await house.call())
     playing = asyncio.create_task(browser.play())
     stack.callback(playing.cancel)

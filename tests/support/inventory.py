@@ -64,7 +64,7 @@ def _attributes(thing: object) -> list[tuple[str, object]]:
         for slot in (slots,) if isinstance(slots, str) else slots:
             if hasattr(thing, slot):
                 found[slot] = getattr(thing, slot)
-    return list(found.items())
+    return [(name, value) for name, value in found.items() if not name.startswith("__")]
 
 
 def _length(value: object) -> int | None:

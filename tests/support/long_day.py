@@ -41,12 +41,14 @@ class Day:
 
     Attributes:
         hours: how long it was.
+        tell: gets a line now and then, and each fault.
         episodes: how often each was lived through.
         faults: what went wrong, a line each; empty if nothing did.
         samples: inventories, in order, each of a room at rest.
     """
 
     hours: float
+    tell: Callable[[str], None] = lambda _: None
     episodes: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
     samples: list[Inventory] = field(default_factory=list)
@@ -63,12 +65,12 @@ class Day:
 
 
 def live(hours: float, *, seed: int = 1, tell: Callable[[str], None] = lambda _: None) -> Day:
-    """Live in the household for so many hours. ``tell`` gets a line now and then."""
+    """Live in the household for so many hours. ``tell`` gets a line now and then, and each fault."""
     before = os.environ.get("TZ")
     os.environ["TZ"] = ZONE
     try:
         with tempfile.TemporaryDirectory() as folder:
-            return run_virtual(_live(Path(folder), Day(hours), random.Random(seed), tell), wall_start=BEGIN)
+            return run_virtual(_live(Path(folder), Day(hours, tell), random.Random(seed)), wall_start=BEGIN)
     finally:
         if before is None:
             del os.environ["TZ"]
@@ -76,7 +78,7 @@ def live(hours: float, *, seed: int = 1, tell: Callable[[str], None] = lambda _:
             os.environ["TZ"] = before
 
 
-async def _live(folder: Path, day: Day, rng: random.Random, tell: Callable[[str], None]) -> Day:
+async def _live(folder: Path, day: Day, rng: random.Random) -> Day:
     async with household(folder) as home:
         end = now() + day.hours * 3600
         alarm_at = now() + ALARM_S
@@ -96,7 +98,9 @@ async def _live(folder: Path, day: Day, rng: random.Random, tell: Callable[[str]
             day.episodes[episode.__name__] += 1
             if day.episodes.total() % (3 if day.hours < SHORT_HOURS else 10) == 0:
                 await _sample(home, day)
-                tell(f"{_local()}: {day.episodes.total()} episodes, {len(day.faults)} faults, grown: {day.grown()}")
+                day.tell(
+                    f"{_local()}: {day.episodes.total()} episodes, {len(day.faults)} faults, {day.samples[-1].rss_kb} kB, grown: {day.grown()}"
+                )
         if day.hours * 3600 > ALARM_S + 600 and alarm_at != float("inf"):
             day.faults.append("the alarm did not ring")
     return day
@@ -137,6 +141,7 @@ async def _episode(home: Home, day: Day, name: str, episode: Coroutine[Any, Any,
         _check(home)
     except Exception as fault:  # noqa: BLE001 - whatever it is, it is told and the day goes on
         day.faults.append(f"{began} {name}: {type(fault).__name__} {fault}")
+        day.tell(day.faults[-1])
         home.restore()
         await asyncio.sleep(120)
 

@@ -47,12 +47,12 @@ def test_linear_echo_is_weakened_by_more_than_30_db() -> None:
     assert heard.path.erle_db is not None and heard.path.erle_db >= 30, "and the appliance knows"
 
 
-def test_a_loudspeaker_that_clips() -> None:
+def test_case_b9_a_loudspeaker_that_clips() -> None:
     heard = EchoLab(distort=lambda x: 6000 * np.tanh(x / 6000)).run(far(15))
     assert heard.erle_db(3) >= 20 and not hears_itself(heard)
 
 
-def test_a_microphone_with_a_gain_control_of_its_own() -> None:
+def test_case_b9_a_microphone_with_a_gain_control_of_its_own() -> None:
     heard = EchoLab(agc=True).run(far(15))
     assert heard.erle_db(3) >= 15 and not hears_itself(heard)
 
@@ -64,26 +64,26 @@ def test_a_delay_of_any_usual_length_is_found(delay_ms: int) -> None:
 
 
 @pytest.mark.parametrize("ppm", [-1000, 200, 1000, 5000])
-def test_clocks_that_differ_are_followed(ppm: int) -> None:
+def test_case_b9_clocks_that_differ_are_followed(ppm: int) -> None:
     lab = EchoLab(ppm=ppm, mode="aec")
     heard = lab.run(far(40))
     assert heard.erle_db(24) >= 30
     assert heard.reference.drift.excess * 1e6 == pytest.approx(ppm, abs=max(30, abs(ppm) / 50))
 
 
-def test_clocks_that_differ_are_followed_for_minutes() -> None:
+def test_case_b9_clocks_that_differ_are_followed_for_minutes() -> None:
     heard = EchoLab(ppm=400, mode="aec").run(far(150))
     assert min(heard.erle_db(begin, begin + 10) for begin in range(25, 145, 10)) >= 25
     assert heard.reference.slips == 0
 
 
-def test_a_twentieth_of_the_reference_lost() -> None:
+def test_case_b9_a_twentieth_of_the_reference_lost() -> None:
     gone = np.random.default_rng(8).random(5000) < 0.05
     heard = EchoLab(lost=lambda call: bool(gone[call])).run(far(15))
     assert heard.voiced() <= 0.07 and len(heard.starts) <= 4, "no sink does that, and it does not talk to itself"
 
 
-def test_a_reference_that_comes_in_bursts_of_100_ms() -> None:
+def test_case_b9_a_reference_that_comes_in_bursts_of_100_ms() -> None:
     heard = EchoLab(delay_s=0.12, late=lambda call: 0.01 * (9 - call % 10)).run(far(15))
     assert not hears_itself(heard)
 
