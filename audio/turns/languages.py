@@ -20,6 +20,9 @@ class Language:
         open_endings: the same as endings of a text, for languages without spaces; a full stop overrules them.
         question_openings: first words that make a question even where the recogniser writes no question mark.
         question_endings: endings that do.
+        statement_endings: endings of whole statements, for languages whose recognisers often leave out the full stop.
+        clause_openings: words that open a subordinate clause before its main clause ("as you know, ...").
+        subjects: words that follow them where it is a clause ("as you know") and no phrase ("as always").
         digits: digits as words, for noticing that somebody dictates.
         nods: words with which a listener says "go on".
         stops: words that mean "be quiet".
@@ -33,6 +36,9 @@ class Language:
     open_endings: tuple[str, ...] = ()
     question_openings: frozenset[str] = frozenset()
     question_endings: tuple[str, ...] = ()
+    statement_endings: tuple[str, ...] = ()
+    clause_openings: frozenset[str] = frozenset()
+    subjects: frozenset[str] = frozenset()
     digits: frozenset[str] = frozenset()
     nods: frozenset[str] = frozenset()
     stops: frozenset[str] = frozenset()
@@ -62,6 +68,8 @@ LANGUAGES: dict[str, Language] = {
             "what what's where where's who who's why how how's is are can could do does did will would should may"
         ),
         question_endings=("right", "isn't it", "or not", "don't you"),
+        clause_openings=_set("as if when while although though unless whenever"),
+        subjects=_set("i you he she it we they there i'm you're he's she's it's we're they're"),
         digits=_set("zero oh one two three four five six seven eight nine"),
         nods=_set("yeah yep yup okay ok right sure cool nice great wow really exactly indeed true i see got it"),
         stops=_set("stop halt cancel quiet silence enough dismiss shush hush"),
@@ -77,6 +85,8 @@ LANGUAGES: dict[str, Language] = {
         seldom_last=_set("von für in bei noch also dann"),
         question_openings=_set("was wo wer wie wann warum wieso weshalb welche welcher welches wohin woher wieviel"),
         question_endings=("oder", "nicht wahr", "oder nicht", "gell"),
+        clause_openings=_set("wenn falls obwohl während als sobald solange"),
+        subjects=_set("ich du er sie es wir ihr man"),
         digits=_set("null eins zwei zwo drei vier fünf sechs sieben acht neun"),
         nods=_set("ja jo okay ok genau gut schön klar stimmt richtig ach so aha alles verstehe ich doch"),
         stops=_set("stop stopp halt ruhe aus genug still schluss aufhören"),
@@ -106,6 +116,8 @@ LANGUAGES: dict[str, Language] = {
             "que quoi qui quand où comment pourquoi combien quel quelle quels quelles est-ce qu'est"
         ),
         question_endings=("n'est-ce pas", "non", "hein", "ou pas"),
+        clause_openings=_set("quand lorsque puisque comme si"),
+        subjects=_set("je tu il elle on nous vous ils elles"),
         digits=_set("zéro deux trois quatre cinq six sept huit neuf"),
         nods=_set("oui ouais d'accord bien okay ok voilà ah bon je vois exactement"),
         stops=_set("arrête arrêtez assez tais silence suffit stop"),
@@ -118,6 +130,7 @@ LANGUAGES: dict[str, Language] = {
             "えっと ええと あの その それで でも だから そして または もし".split()
         ),
         question_endings=("ですか", "ますか", "ましたか", "でしょうか", "ませんか", "のか", "かな", "かい", "だっけ"),
+        statement_endings=("です", "ます", "ました", "でした", "ません", "である", "ください"),
         digits=frozenset("〇零一二三四五六七八九"),
         nods=frozenset(
             ("そう", "なるほど", "そうですね", "そうです", "はい", "うん", "ええ", "そうか", "へえ", "ほんと")
