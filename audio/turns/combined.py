@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
+from audio.pcm import Pcm
 from audio.turns.hold import Hold, TurnDetector, Utterance
-from audio.turns.sound import SoundScorer, listen
+from audio.turns.sound import SoundScorer, listen, score
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class CombinedTimes:
     """When the sound changes the hold of the text, and to what.
 
     Attributes:
-        sure: probability from which the voice has finished. Of pauses within a sentence, one in ten sounds so.
+        sure: probability from which the voice has finished. Of pauses within a sentence, one in four sounds so.
         doubtful: probability below which it has not.
         sure_ms: hold where text and voice have finished. It is shorter than it takes to notice speech that goes on, so
             that an answer comes 0.7 s after the last word; words that follow before the answer is heard continue it.
@@ -26,9 +27,9 @@ class CombinedTimes:
         doubtful_ms: least hold where the text has finished and the voice has not.
     """
 
-    sure: float = 0.95
+    sure: float = 0.9
     doubtful: float = 0.2
-    sure_ms: int = 130
+    sure_ms: int = 50
     unmarked_ms: int = 600
     doubtful_ms: int = 900
 
@@ -60,6 +61,10 @@ class CombinedDetector:
         if probability is None or hold.reason.endswith(_DECIDED):
             return hold
         return Hold(self._corrected(hold, probability), f"{hold.reason}/{probability:.2f}")
+
+    async def hear(self, sound: Pcm) -> float | None:
+        """See ``HearsEnds``."""
+        return await score(self._ear, sound)
 
     def _corrected(self, hold: Hold, probability: float) -> int:
         times = self._times

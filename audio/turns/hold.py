@@ -48,12 +48,14 @@ class Utterance:
         sound: its last seconds at 16 kHz, with its pre-roll if it is short, and a little of the silence behind it.
             Empty where there is none.
         context: what was said before, as (``user`` or ``assistant``, text), oldest first.
+        voice: probability (0…1) that the voice in ``sound`` has finished, where somebody has listened already.
     """
 
     text: str
     language: str = "en"
     sound: Pcm = field(default_factory=no_sound, repr=False, compare=False)
     context: tuple[tuple[str, str], ...] = ()
+    voice: float | None = None
 
 
 class TurnDetector(Protocol):

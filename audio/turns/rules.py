@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from audio.pcm import Pcm
 from audio.turns.hold import Hold, HoldTimes, TurnDetector, Utterance
+from audio.turns.impression import HearsEnds
 from audio.turns.languages import Language, language
 from audio.turns.words import words
 
@@ -20,7 +22,13 @@ _BROKEN_OFF = re.compile(r"(…|\.\.\.|[,;:、，；：—–-])$")
 _TOKENS = re.compile(r"[\s\-‐–—]+")
 _EDGES = ".,;:!?…。、！？\"'”’»」』）)]（(「『[«"
 _SPELLED = re.compile(r"[^\W\d_]|\d+")
+_PARTS = re.compile(r"[,;、，；]\s+|[、，；]")
+_JOINED = re.compile(r"\b(and|or|und|oder|y|o|et|ou)\b", re.IGNORECASE)
+_ITEM = re.compile(r"\d+\D")
 _FEWEST_OF_A_QUESTION = 3
+
+CLAUSE_WORDS = 5
+"""A longer clause without a comma may hold its main clause: not every recogniser writes one between them."""
 
 
 class RuleDetector:
@@ -49,9 +57,11 @@ class RuleDetector:
         asked = bool(_QUESTION.search(bare)) or _question_ending(bare, forms)
         if _BROKEN_OFF.search(bare) or _open_ended(bare, said, forms, asked=asked):
             return Hold(times.unfinished, "unfinished")
+        if not asked and (_clause_alone(bare, said, forms) or _counting(bare)):
+            return Hold(times.unfinished, "unfinished")
         if asked:
             return Hold(times.question, "question")
-        if _FINISHED.search(bare):
+        if _FINISHED.search(bare) or (forms.statement_endings and bare.endswith(forms.statement_endings)):
             return Hold(times.statement, "statement")
         if len(said) >= _FEWEST_OF_A_QUESTION and said[0] in forms.question_openings:
             return Hold(times.statement, "question_form")
@@ -78,6 +88,10 @@ class CommandDetector:
         if hold.ms <= self._hold_ms or hold.reason.endswith("dictation"):
             return hold
         return Hold(self._hold_ms, "command") if self._is_command(utterance.text, utterance.language) else hold
+
+    async def hear(self, sound: Pcm) -> float | None:
+        """See ``HearsEnds``: what ``inner`` hears."""
+        return await self._inner.hear(sound) if isinstance(self._inner, HearsEnds) else None
 
 
 def _dictating(bare: str, said: tuple[str, ...], forms: Language) -> bool:
@@ -110,6 +124,18 @@ def _open_ended(bare: str, said: tuple[str, ...], forms: Language, *, asked: boo
             return False
         last = before[-1]
     return last in forms.never_last or (not asked and last in forms.seldom_last)
+
+
+def _clause_alone(bare: str, said: tuple[str, ...], forms: Language) -> bool:
+    """Whether a subordinate clause was said and its main clause is missing: "As you know." """
+    opens = 2 < len(said) <= CLAUSE_WORDS and said[0] in forms.clause_openings and said[1] in forms.subjects
+    return opens and _PARTS.search(bare) is None
+
+
+def _counting(bare: str) -> bool:
+    """Whether things are told off by their numbers, without the "and" before the last: "2 apples, 3 pears"."""
+    parts = _PARTS.split(bare)
+    return len(parts) > 1 and all(_ITEM.match(part) for part in parts) and not _JOINED.search(parts[-1])
 
 
 def _question_ending(bare: str, forms: Language) -> bool:

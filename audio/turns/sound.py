@@ -51,14 +51,23 @@ class SoundDetector:
             return Hold(ruled.ms, f"fallback:{ruled.reason}")
         return Hold(curved(probability, SHORTEST_MS, LONGEST_MS, 1.0), f"voice:{probability:.2f}")
 
+    async def hear(self, sound: Pcm) -> float | None:
+        """See ``HearsEnds``."""
+        return await score(self._ear, sound)
+
 
 async def listen(ear: SoundScorer, utterance: Utterance) -> float | None:
     """What ``ear`` says of the utterance; None where it has no sound, or the scorer fails or is late."""
-    if utterance.sound.size == 0:
+    return await score(ear, utterance.sound) if utterance.voice is None else utterance.voice
+
+
+async def score(ear: SoundScorer, sound: Pcm) -> float | None:
+    """What ``ear`` says of ``sound`` (16 kHz); None where that is empty, or the scorer fails or is late."""
+    if sound.size == 0:
         return None
     try:
         async with asyncio.timeout(TIMEOUT_S):
-            probability = await ear.probability(utterance.sound)
+            probability = await ear.probability(sound)
     except Exception as fault:  # noqa: BLE001 - a listener that fails must not cost the turn
         log.warning("a turn could not be judged by its sound", error=repr(fault))
         return None

@@ -24,6 +24,14 @@ from audio.stt.pieces import join_texts, quietest
 
 log = structlog.get_logger(__name__)
 
+FIRST_S = 0.3
+URGENT_FIRST_S = 0.15
+URGENT_S = 0.2
+"""Time from confirmed speech to the first partial, to the first one that is urgent, and from there to the next."""
+
+GLANCES = 3
+"""How often the recogniser of finals is asked for a partial of one utterance."""
+
 OnPartial = Callable[[str, str], None]
 """Called with what the utterance seems to say, and its language (BCP-47 primary tag)."""
 
@@ -36,12 +44,14 @@ class Transcriber(ABC):
         on_unasked: called with text that arrives while no utterance is in progress.
         padded: samples of silence that were put behind utterances, in all.
         foretells: whether ``final`` may be asked in a pause, at no loss if the user speaks on.
+        urgent: asked whether something waits for the words of the utterance: a reply that stands still.
     """
 
     on_unasked: Callable[[str], None] | None = None
     padded: int = 0
     foretells: bool = False
     on_partial: OnPartial | None = None
+    urgent: Callable[[], bool] = bool
 
     async def open(self) -> None:
         """Connect. Raises ``GloveVoiceError``."""
@@ -91,7 +101,8 @@ class SegmentTranscriber(Transcriber):
         stt: recogniser of finals.
         partials: recogniser of partials, or None.
         language: BCP-47 primary tag, or None to let the recogniser find it out.
-        interval_s: time between partials.
+        interval_s: time between partials; less while they are urgent, and then the recogniser of finals gives a few if
+            there is no other.
         timeout_s: longest time a final may take.
         piece_s: longest stretch handed to the recogniser.
         pad_s: silence behind each stretch that is handed to the recogniser, its own (``SegmentStt.pad_s``) included.
@@ -124,6 +135,7 @@ class SegmentTranscriber(Transcriber):
         self._version = 0
         self._speculation: tuple[int, asyncio.Task[Transcript]] | None = None
         self._partial_task: asyncio.Task[None] | None = None
+        self._glances = 0
         self._utterance = 0
         self._scope = Scope("transcriber")
         self._final_worker = ThreadPoolExecutor(1, thread_name_prefix="stt-final")
@@ -145,8 +157,15 @@ class SegmentTranscriber(Transcriber):
     def voiced(self) -> None:
         """See ``Transcriber``."""
         self._version += 1
-        if self._partials is not None and self.on_partial is not None and self._partial_task is None:
-            self._partial_task = self._scope.spawn(self._partial_loop(self._partials, self._utterance), "partials")
+        if self._partial_task is not None or self.on_partial is None:
+            return
+        if self._partials is not None:
+            work = self._partial_loop(self._partials, self._utterance)
+        elif self.urgent() and self._glances < GLANCES:
+            work = self._glance_loop(self._utterance)
+        else:
+            return
+        self._partial_task = self._scope.spawn(work, "partials")
 
     def speculate(self) -> None:
         """See ``Transcriber``."""
@@ -179,6 +198,7 @@ class SegmentTranscriber(Transcriber):
             head.cancel()
         self._heads = []
         self._drop_speculation()
+        self._glances = 0
         if self._partial_task is not None:
             self._partial_task.cancel()
             self._partial_task = None
@@ -226,7 +246,7 @@ class SegmentTranscriber(Transcriber):
     async def _partial_loop(self, stt: SegmentStt, utterance: int) -> None:
         """Recognise what there is every ``interval_s`` while the voice goes on; slow machines get longer intervals."""
         seen = -1
-        pause = min(0.3, self._interval_s)
+        pause = min(URGENT_FIRST_S if self.urgent() else FIRST_S, self._interval_s)
         while True:
             await asyncio.sleep(pause)
             if utterance != self._utterance or self._version == seen:
@@ -234,16 +254,35 @@ class SegmentTranscriber(Transcriber):
                 return
             seen = self._version
             started = clock.now()
-            audio = self._audio()
-            try:
-                part = await stt.recognise(audio, self._language, self._partial_worker)
-            except Exception as fault:  # noqa: BLE001 - any recogniser may fail; a partial is only display
-                log.warning("partial failed", error=repr(fault))
-                part = Transcript("")
-            if utterance == self._utterance and part.text and self.on_partial is not None:
-                heads = [head.result().text for head in self._heads if _has_result(head)]
-                self.on_partial(join_texts([*heads, part.text], part.language), part.language)
-            pause = max(self._interval_s, 2 * (clock.now() - started))
+            await self._understand(stt, utterance, self._partial_worker)
+            interval = min(URGENT_S, self._interval_s) if self.urgent() else self._interval_s
+            pause = max(interval, 2 * (clock.now() - started))
+
+    async def _glance_loop(self, utterance: int) -> None:
+        """Ask the recogniser of finals, which costs more, a few times and only while something waits for words."""
+        pause = URGENT_FIRST_S
+        while True:
+            await asyncio.sleep(pause)
+            if utterance != self._utterance:
+                return
+            silent = self._speculation is not None and self._speculation[0] == self._version
+            if silent or not self.urgent() or self._glances >= GLANCES:
+                self._partial_task = None  # what was said is being recognised, or it is decided
+                return
+            self._glances += 1
+            started = clock.now()
+            await self._understand(self._stt, utterance, self._final_worker)
+            pause = max(URGENT_S, clock.now() - started)
+
+    async def _understand(self, stt: SegmentStt, utterance: int, worker: ThreadPoolExecutor) -> None:
+        try:
+            part = await stt.recognise(self._audio(), self._language, worker)
+        except Exception as fault:  # noqa: BLE001 - any recogniser may fail; a partial is only display
+            log.warning("partial failed", error=repr(fault))
+            return
+        if utterance == self._utterance and part.text and self.on_partial is not None:
+            heads = [head.result().text for head in self._heads if _has_result(head)]
+            self.on_partial(join_texts([*heads, part.text], part.language), part.language)
 
 
 def _has_result(task: asyncio.Task[Transcript]) -> bool:

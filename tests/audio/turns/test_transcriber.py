@@ -15,7 +15,7 @@ from audio.pcm import CAPTURE_RATE_HZ, Pcm
 from audio.stt.base import SegmentStt, Transcript
 from audio.stt.scripted import ScriptedStreamingStt
 from audio.turns.streaming import StreamingTranscriber
-from audio.turns.transcriber import SegmentTranscriber
+from audio.turns.transcriber import GLANCES, SegmentTranscriber
 
 
 class Hearing(SegmentStt):
@@ -105,6 +105,39 @@ async def test_partials_go_on_when_a_piece_could_not_be_recognised() -> None:
         await asyncio.sleep(1.0)
     assert shown and set(shown) == {"still here"}
     await transcriber.close()
+
+
+async def understood(urgent: Callable[[], bool], partials: SegmentStt | None = None) -> list[float]:
+    """When the words of somebody who speaks for three seconds are first seen, and seen again."""
+    stt = Hearing(lambda _: Transcript("Guten Tag", "de"))
+    transcriber = SegmentTranscriber(stt, partials)
+    seen: list[float] = []
+    transcriber.on_partial = lambda text, language: seen.append(now())
+    transcriber.urgent = urgent
+    for _ in range(300):
+        transcriber.append(sound(0.01))
+        transcriber.voiced()
+        await asyncio.sleep(0.01)
+    await transcriber.close()
+    return seen
+
+
+async def test_without_a_light_recogniser_the_other_one_is_asked_a_few_times_while_words_are_urgent() -> None:
+    seen = await understood(lambda: True)
+    assert seen[0] < 0.3 and len(seen) == GLANCES
+    assert await understood(lambda: False) == []
+
+
+async def test_once_it_is_decided_it_is_asked_no_more() -> None:
+    assert len(await understood(lambda: now() < 0.2)) == 1
+
+
+async def test_a_light_recogniser_hurries_while_words_are_urgent() -> None:
+    light = Hearing(lambda _: Transcript("Good day", "en"))
+    hurried = await understood(lambda: now() < 1.0, light)
+    usual = await understood(lambda: False, light)
+    assert sum(at < 1.0 for at in hurried) > sum(at < usual[0] + 0.7 for at in usual)
+    assert hurried[0] < usual[0]
 
 
 async def streaming(stt: ScriptedStreamingStt) -> StreamingTranscriber:
