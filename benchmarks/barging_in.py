@@ -4,14 +4,19 @@ Each recording is said over a long reply, on virtual time, through the real chai
 a recognition takes what it declares), turn engine, player. The echo of the reply is not mixed in; what is left of it
 after cancellation is measured elsewhere.
 
-* *silent*: from the first loud 10 ms of the recording (12 dB below its loud parts: some have noise at 18 dB below) to
-  the last sample that is heard;
-* *decided*: from there to the moment when the reply is cut, or goes on; not counting noise before the voice.
+* *silent*: from the onset of speech, as people have labelled it in recordings of their own, to the last sample that is
+  heard;
+* *loud*: the same from the first loud 10 ms of each recording (12 dB below its loud parts). Some begin with a click or
+  the hiss of a microphone that is being switched on, for which nobody should fall silent, so this has no limit;
+* *decided*: from the pause to the moment when the reply is cut, or goes on; not counting noise before the voice.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 from endpointing import Clip, levels
@@ -20,8 +25,10 @@ from agents.base.clock import run_virtual
 from agents.models.scripted import ScriptedModel
 from audio.events import Interrupted, PlaybackPaused, PlaybackResumed, VoiceEvent
 from audio.io.pump import PumpRoom
+from audio.io.wavfile import read_wav
 from audio.pcm import CAPTURE_RATE_HZ, FRAME_SAMPLES, Pcm, silence
 from audio.stt.base import SegmentStt
+from audio.stt.scripted import ScriptedSegmentStt
 from audio.tts.scripted import ScriptedVoice
 from audio.vad.silero import SileroVad
 from audio.voice import GloveVoice
@@ -33,18 +40,32 @@ SPEAKS_S = 3.0
 SAID_S = 4.0
 """So much of each recording is said; the longest decision takes less."""
 
+LEAST_GAP_S, MOST_GAP_S = 0.3, 1.0
+"""A labelled onset counts after at least so much without speech, and so much of that is heard before it."""
+
+LEAST_SPEECH_S = 0.25
+"""Shorter labelled speech is a noise, or half a word."""
+
+LATEST_S = 1.5
+"""The reply must be silent so soon after an onset, or it never was."""
+
 
 @dataclass
 class BargingIn:
     """What came out, in milliseconds; ``missed``: recordings after which the reply went on."""
 
     silent_ms: list[float] = field(default_factory=list[float])
+    loud_ms: list[float] = field(default_factory=list[float])
     decided_ms: list[float] = field(default_factory=list[float])
     missed: list[str] = field(default_factory=list[str])
 
     def silent_p(self, percent: float) -> float:
-        """Percentile of the time to silence."""
+        """Percentile of the time from labelled onsets to silence."""
         return float(np.percentile(self.silent_ms, percent))
+
+    def loud_p(self, percent: float) -> float:
+        """Percentile of the time from the first loud sounds to silence."""
+        return float(np.percentile(self.loud_ms, percent))
 
     def decided_p(self, percent: float) -> float:
         """Percentile of the time to a decision."""
@@ -87,8 +108,38 @@ def measure(clip: Clip, finals: SegmentStt, partials: SegmentStt | None, result:
         return
     loud = np.flatnonzero(sound[: round(verdicts[0].t * rate_hz)])
     silent_s = (int(loud[-1]) + 1) / rate_hz
-    result.silent_ms.append(1000 * max(0.0, silent_s - onset_s))
+    result.loud_ms.append(1000 * max(0.0, silent_s - onset_s))
     result.decided_ms.append(1000 * (verdicts[0].t - max(paused[-1], onset_s)))
+
+
+def onsets(folder: Path) -> Iterator[Clip]:
+    """Each onset of speech labelled in ``vad/NN.scv`` of ``folder``, with what was heard before it, and its speech."""
+    for labels in sorted((folder / "vad").glob("*.scv")):
+        with read_wav(labels.with_suffix(".wav")) as audio:
+            pcm = audio.read(CAPTURE_RATE_HZ)
+        parts = _labelled(labels.read_text(encoding="utf-8"))
+        for (begins, onset, before), (_, ends, speech) in pairwise(parts):
+            if before or not speech or onset - begins < LEAST_GAP_S or ends - onset < LEAST_SPEECH_S:
+                continue
+            gap_s = min(MOST_GAP_S, onset - begins)
+            first, last = (round(at * CAPTURE_RATE_HZ) for at in (onset - gap_s, ends))
+            yield Clip(f"{labels.stem}@{onset:.2f}", pcm[first:last], "", "en", gap_s, gap_s + ends - onset)
+
+
+def measure_onset(clip: Clip, result: BargingIn) -> None:
+    """Add how soon the reply is silent after the onset in ``clip`` to ``result``; what is said does not matter."""
+    stt = ScriptedSegmentStt(["I would like something else."] * 20, latency_s=0.25)
+    _, sound, rate_hz = run_virtual(_converse(clip, stt, None))
+    onset_s = SPEAKS_S + clip.begins_s
+    heard = sound[: round((onset_s + LATEST_S) * rate_hz)]
+    silent_s = (int(np.flatnonzero(heard)[-1]) + 1) / rate_hz
+    result.silent_ms.append(1000 * max(0.0, silent_s - onset_s))
+
+
+def _labelled(labels: str) -> list[tuple[float, float, bool]]:
+    """Start, end (seconds) and whether it is speech, of each part of a recording."""
+    cells = labels.strip().split(",")[1:]
+    return [(float(cells[at]), float(cells[at + 1]), cells[at + 2] == "1") for at in range(0, len(cells) - 2, 3)]
 
 
 async def _converse(clip: Clip, finals: SegmentStt, partials: SegmentStt | None) -> tuple[list[VoiceEvent], Pcm, int]:
