@@ -7,7 +7,7 @@ are kept.
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from typing import TYPE_CHECKING
 
 from agents.base.errors import GloveError
@@ -38,6 +38,7 @@ class Answers:
         self._idle_s = idle_s
         self._answer_s = answer_s
         self._agents: OrderedDict[str, RoomAgent] = OrderedDict()
+        self._asked: Counter[str] = Counter()
 
     async def __call__(self, text: str, language: str | None, conversation: str | None) -> tuple[str, str]:
         """See ``Answer``. Raises ``GloveError``: ``ERR_WYOMING_SLOW``, and as ``Glove.process_request``."""
@@ -45,15 +46,23 @@ class Answers:
         name = (conversation or new_conversation_id())[:100]
         agent = self._agents.pop(name, None) or RoomAgent(self._mind, idle_s=self._idle_s)
         self._agents[name] = agent
-        while len(self._agents) > MOST_CONVERSATIONS:
-            _, oldest = self._agents.popitem(last=False)
-            await oldest.close()
+        self._asked[name] += 1
         try:
+            await self._end_oldest()
             async with asyncio.timeout(self._answer_s):
                 reply = await agent.process_request(text, language=language)
         except TimeoutError:
             raise GloveError("ERR_WYOMING_SLOW", "The answer took too long.", "Ask again.") from None
+        finally:
+            self._asked[name] -= 1
         return reply.text, name
+
+    async def _end_oldest(self) -> None:
+        """End what is too much, except where an answer is still awaited."""
+        self._asked = +self._asked
+        idle = [name for name in self._agents if not self._asked[name]]
+        for name in idle[: max(0, len(self._agents) - MOST_CONVERSATIONS)]:
+            await self._agents.pop(name).close()
 
     async def close(self) -> None:
         """End all conversations; idempotent."""
