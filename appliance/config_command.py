@@ -27,6 +27,7 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Print every key with its value and where the value came from. Secrets are named, never shown."""
+    from appliance.metrics import metrics_secrets
     from appliance.mind import AUTO_PROVIDER, model_secrets
     from appliance.options import settings
     from appliance.relay import relay_secrets
@@ -34,7 +35,8 @@ def show(
 
     loaded = settings(ctx, config)
     settled = loaded.config
-    names = (*model_secrets(AUTO_PROVIDER, settled.model.provider), *speech_secrets(settled), *relay_secrets(settled))
+    used = (*speech_secrets(settled), *relay_secrets(settled), *metrics_secrets(settled))
+    names = (*model_secrets(AUTO_PROVIDER, settled.model.provider), *used)
     secrets = {name: secret_state(name) for name in dict.fromkeys(names)}
     if as_json:
         values = {key: {"value": value, "origin": origin} for key, value, origin in loaded.rows()}

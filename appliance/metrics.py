@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from audio.events import Metric
 from audio.turn_record import STAGES, TurnMeasured, TurnRecord
+
+if TYPE_CHECKING:
+    from appliance.config import GloveConfig
 
 RECENT = 200
 """So many of the last turns the medians are taken of."""
@@ -21,8 +24,16 @@ MOST_LABELS = 40
 BUCKETS_S = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0)
 """Upper bounds of the histograms: from a frame of sound to a turn that is given up."""
 
+SECRET = "metrics_token"
+"""The secret that collectors may know instead of the page's token."""
+
 TOTAL = "voice_to_voice"
 BARGE_IN = "barge_in_decision"
+
+
+def metrics_secrets(config: GloveConfig) -> tuple[str, ...]:
+    """Names of the secrets that ``config`` has a use for."""
+    return (SECRET,) if config.metrics.enabled else ()
 
 
 class Metrics:

@@ -10,11 +10,10 @@ from agents.base.credentials import Credentials
 from agents.base.errors import ConfigError
 from agents.web.gate import Authorise, Endpoint, Gate
 from appliance.auth import Access
-from appliance.metrics import Metrics
+from appliance.metrics import SECRET, Metrics
 
 PATH = "/metrics"
 
-SECRET = "metrics_token"
 SHORTEST = 16
 """Characters that a token has at least."""
 

@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from agents.base.credentials import Credentials
 from agents.base.errors import ConfigError
 from appliance.auth import Access, new_token
-from appliance.metrics import MOST_LABELS, RECENT, Metrics, spread
+from appliance.metrics import MOST_LABELS, RECENT, Metrics, metrics_secrets, spread
 from appliance.metrics_route import collectors, metrics_route
 from appliance.status_command import latency_lines
 from audio.events import Metric
@@ -182,6 +182,11 @@ async def test_the_newer_format_is_told_to_those_who_ask_for_it() -> None:
     answer = await here.get(here.token, accept="application/openmetrics-text; version=1.0.0")
     assert answer.headers["content-type"].startswith("application/openmetrics-text")
     assert answer.text.endswith("# EOF\n")
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_token_is_named_among_the_secrets_that_are_looked_for(enabled: bool) -> None:
+    assert metrics_secrets(simulated(metrics={"enabled": enabled})) == (("metrics_token",) if enabled else ())
 
 
 def test_a_token_that_protects_nothing_is_refused() -> None:
