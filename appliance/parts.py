@@ -22,8 +22,9 @@ def build_vad(config: GloveConfig) -> VadAdapter:
         return EnergyVad(EnergySettings(silence_ms=config.turns.redemption_ms))
     from audio.vad.segment import SegmentSettings
     from audio.vad.silero import SileroVad
+    from audio.vad.silero_model import MODEL_FILE
 
-    model = weights_store(config).ensure("silero-vad") / "silero_vad.onnx"
+    model = weights_store(config).ensure("silero-vad") / MODEL_FILE
     return SileroVad(model, SegmentSettings(redemption_ms=config.turns.redemption_ms))
 
 

@@ -174,13 +174,15 @@ ENTRIES: tuple[WeightsEntry, ...] = (
         licence=Licence("MIT", _MIT.format(holder="2020-present Silero Team"), "Silero VAD by the Silero Team"),
         files=(
             WeightFile(
-                "silero_vad.onnx", "1a153a22f4509e292a94e67d6f9b85e8deb25b4988682b7e174c65279d8788e3", 2_327_524
+                "silero_vad_op18_ifless.onnx",
+                "7671cd04b004e9076da0d4a7b1a5aec36adf161c39230c1cb94a4fd5db6bbd28",
+                2_845_718,
             ),
         ),
         hub=_at(
-            "https://raw.githubusercontent.com/snakers4/silero-vad/bfdc0193023f121ea5b3cc7b176dbed570a68a59"
+            "https://raw.githubusercontent.com/snakers4/silero-vad/33eb4c7f847070423583ff7a8a86ae021fd15700"
             "/src/silero_vad/data",
-            "silero_vad.onnx",
+            "silero_vad_op18_ifless.onnx",
         ),
         wheels=(
             CarrierWheel(
@@ -191,7 +193,7 @@ ENTRIES: tuple[WeightsEntry, ...] = (
                 unpacked_bytes=13_849_309,
             ),
         ),
-        pieces=_in("silero_vad/data", "silero_vad.onnx"),
+        pieces=_in("silero_vad/data", "silero_vad_op18_ifless.onnx"),
         installed=InstalledCopy("silero_vad", "data"),
     ),
     WeightsEntry(
