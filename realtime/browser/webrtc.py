@@ -83,13 +83,16 @@ class WebRtcCalls:
     Args:
         ice: STUN and TURN.
         connect_s: see ``CONNECT_S``.
+        offers_per_s: offers that are answered, after the first ten.
     """
 
-    def __init__(self, ice: IceServers | None = None, *, connect_s: float = CONNECT_S) -> None:
+    def __init__(
+        self, ice: IceServers | None = None, *, connect_s: float = CONNECT_S, offers_per_s: float = OFFERS_PER_S
+    ) -> None:
         self.ice = ice or IceServers()
         self.connect_s = connect_s
         self._scope = Scope("webrtc calls")
-        self._offers = TokenBucket(OFFERS_PER_S, OFFERS_BURST, clock.now)
+        self._offers = TokenBucket(offers_per_s, OFFERS_BURST, clock.now)
         self._connecting = 0
         self._callers: set[Peer] = set()
         self._releases: set[asyncio.Task[None]] = set()

@@ -6,6 +6,7 @@ import asyncio
 import random
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import psutil
@@ -20,6 +21,7 @@ from realtime.browser.room import PcmRoom
 from realtime.browser.webrtc_offer import MAX_OFFER_BYTES, with_addresses
 from realtime.browser.webrtc_peer import Peer
 from tests.peers.rtc_peer import RtcCaller, switchboard
+from tests.peers.turn import PASSWORD, USER, relay
 from tests.realtime.peer import send_sound, until
 
 pytestmark = pytest.mark.realtime
@@ -338,3 +340,18 @@ async def test_silence_costs_a_few_packets_a_second() -> None:
         await asyncio.sleep(2.0)
         assert 3 <= await received() - before <= 8
         await caller.leave()
+
+
+async def test_a_call_goes_through_a_relay_where_nothing_else_is_allowed(tmp_path: Path) -> None:
+    with relay(tmp_path) as ice:
+        async with switchboard("It is noon.", ice=ice) as (house, calls):
+            assert ice.for_page() == [{"urls": [ice.turn], "username": USER, "credential": PASSWORD}]
+            caller = RtcCaller(**vars(ice.configuration()))
+            answer = await calls.answer(await caller.offer(), house.room.serve)
+            assert {line.split()[7] for line in answer.splitlines() if line.startswith("a=candidate")} == {"relay"}
+            await caller.accept(answer)
+            await caller.next("ready")
+            caller.say({"t": "say", "text": "what time is it"})
+            await caller.next("heard")
+            assert loud(caller.sound) > 0
+            await caller.leave()
