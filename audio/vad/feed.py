@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import structlog
@@ -64,7 +65,7 @@ class VadFeed:
         self.vad.reset()
 
     def _watch(self, samples: int, events: list[VadEvent]) -> None:
-        if any(isinstance(event, SpeechProb) for event in events):
+        if any(isinstance(event, SpeechProb) and not math.isnan(event.probability) for event in events):
             self._unanswered, self._patience_s = 0, STALLED_S
             return
         self._unanswered += samples

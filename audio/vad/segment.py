@@ -7,6 +7,7 @@ probability but needs stronger evidence to be confirmed.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import Enum
 
@@ -108,8 +109,13 @@ class SegmentMachine:
         self._forget()
 
     def feed(self, probability: float, sample: int) -> list[VadEvent]:
-        """What the frame that ends at ``sample`` changes; ``SpeechProb`` comes first and always."""
+        """What the frame that ends at ``sample`` changes; ``SpeechProb`` comes first and always.
+
+        What is no number counts as silence: it must not keep a segment open.
+        """
         events: list[VadEvent] = [SpeechProb(sample, probability)]
+        if math.isnan(probability):
+            probability = 0.0
         if probability >= self.positive:
             self._speech(probability, sample, events)
         elif probability < self.negative and self.is_speaking:
