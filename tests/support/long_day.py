@@ -98,9 +98,8 @@ async def _live(folder: Path, day: Day, rng: random.Random) -> Day:
             day.episodes[episode.__name__] += 1
             if day.episodes.total() % (3 if day.hours < SHORT_HOURS else 10) == 0:
                 await _sample(home, day)
-                day.tell(
-                    f"{_local()}: {day.episodes.total()} episodes, {len(day.faults)} faults, {day.samples[-1].rss_kb} kB, grown: {day.grown()}"
-                )
+                day.tell(f"{_local()}: {day.episodes.total()} episodes, {len(day.faults)} faults")
+                day.tell(f"  {day.samples[-1].rss_kb} kB, growing: {day.grown() or 'nothing'}")
         if day.hours * 3600 > ALARM_S + 600 and alarm_at != float("inf"):
             day.faults.append("the alarm did not ring")
     return day

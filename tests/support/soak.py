@@ -36,9 +36,8 @@ def household(hours: float) -> bool:
 def sessions(count: float) -> bool:
     """Whether sessions leave nothing behind."""
     left = residue(int(count))
-    say(
-        f"{count:g} sessions: {left.kb_per_session:.1f} kB each (limit {LIMIT_KB:g}); growing: {left.grown() or 'nothing'}"
-    )
+    say(f"{count:g} sessions: {left.kb_per_session:.1f} kB each (limit {LIMIT_KB:g})")
+    say(f"  growing: {left.grown() or 'nothing'}")
     return left.kb_per_session < LIMIT_KB and not left.grown()
 
 
