@@ -56,7 +56,7 @@ class ScriptedPeer:
         self._scripts = deque(scripts)
         self._ignoring = frozenset(ignoring)
         self._faults: list[str] = []
-        self._running: set[asyncio.Task[None]] = set()
+        self._running: list[asyncio.Task[None]] = []
         self._open = 0
 
     @asynccontextmanager
@@ -83,15 +83,15 @@ class ScriptedPeer:
         finally:
             for session in self.sessions:
                 await session.channel.close(1001, "the test is over")
-            if self._running:
-                await asyncio.wait(self._running)
+            await asyncio.gather(*self._running)
         self.check()
 
     def check(self) -> None:
         """Raise ``AssertionError`` with everything that was not as the scripts have it."""
         faults = list(self._faults)
         for number, session in enumerate(self.sessions, 1):
-            told = [*session.faults, *(f"not played: {step!r}" for step in session.left)]
+            # What follows the first fault is its consequence.
+            told = session.faults or [f"not played: {step!r}" for step in session.left]
             faults += [f"connection {number}: {fault}" for fault in told]
         if self._scripts:
             faults.append(f"{len(self._scripts)} scripts were not used")
@@ -114,10 +114,14 @@ class ScriptedPeer:
             return first
         return None
 
-    async def play(self, channel: Channel) -> None:
-        """The next script, until its client is gone."""
+    def take(self, channel: Channel) -> PeerSession:
+        """A session with the next script, which is to be played."""
         session = PeerSession(self.dialect, channel, self._scripts.popleft(), self._ignoring)
         self.sessions.append(session)
+        return session
+
+    async def play(self, session: PeerSession) -> None:
+        """Play a script until its client is gone."""
         self._open += 1
         self.most_at_once = max(self.most_at_once, self._open)
         try:
@@ -125,11 +129,9 @@ class ScriptedPeer:
         finally:
             self._open -= 1
 
-    def start(self, channel: Channel) -> None:
+    def start(self, session: PeerSession) -> None:
         """``play`` as a task of the peer's."""
-        task = asyncio.ensure_future(self.play(channel))
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
+        self._running.append(asyncio.ensure_future(self.play(session)))
 
     def _gate(self, connection: ServerConnection, request: Request) -> Response | None:
         headers = {name.lower(): value for name, value in request.headers.raw_items()}
@@ -137,7 +139,7 @@ class ScriptedPeer:
         return None if refuse is None else connection.respond(HTTPStatus(refuse.status), refuse.words)
 
     async def _accept(self, connection: ServerConnection) -> None:
-        await self.play(SocketChannel(connection))
+        await self.play(self.take(SocketChannel(connection)))
 
 
 class _Dialler:
@@ -154,5 +156,5 @@ class _Dialler:
         if refuse is not None:
             raise ConnectionRefused(refuse.status, refuse.words)
         channel = MemoryChannel()
-        self._peer.start(channel)
+        self._peer.start(self._peer.take(channel))
         return channel.client

@@ -55,7 +55,8 @@ class PeerSession:
             self._is_gone = True
             self._changed.notify()
             await asyncio.wait({playing})
-            self.faults += [f"no step for {self.dialect.kind(told)} of the client" for told in self._inbox]
+            if not self.faults:
+                self.faults = [f"no step for {self.dialect.kind(told)} of the client" for told in self._inbox]
 
     async def next_message(self) -> Told:
         """The next message of the client. Raises ``Violation`` if it goes instead."""
@@ -105,11 +106,11 @@ class PeerSession:
     async def _take(self, message: str | bytes) -> None:
         try:
             told = self.dialect.decode(message)
+            samples = self.dialect.samples(told)
         except Violation as fault:
             self.faults.append(str(fault))
             await self.channel.close(1007, str(fault)[:120].encode("ascii", "replace").decode())
             return
-        samples = self.dialect.samples(told)
         if samples:
             self.heard_samples += samples
         else:
