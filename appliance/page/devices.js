@@ -36,12 +36,18 @@ async function invite() {
   $("code").src = invitation.picture;
   $("code").alt = text("codeAlt");
   $("address").href = $("address").textContent = invitation.address;
-  $("server").textContent = invitation.server;
-  $("authority").textContent = invitation.authority;
+  showFingerprint($("server"), invitation.server);
+  showFingerprint($("authority"), invitation.authority);
   over = Date.now() + 1000 * invitation.valid_s;
   $("invitation").hidden = false;
   count();
   look();
+}
+
+/** People compare pair by pair: a line never ends within one. */
+function showFingerprint(element, fingerprint) {
+  const pairs = fingerprint.split(/(?<=:)/);
+  element.replaceChildren(...pairs.flatMap((pair) => [pair, document.createElement("wbr")]));
 }
 
 function count() {

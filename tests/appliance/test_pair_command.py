@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import shlex
 import socket
 import ssl
 from collections.abc import AsyncIterator, Callable
@@ -12,13 +13,21 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from starlette.applications import Starlette
 
 from appliance import lan
+from appliance.auth import Access, LoopbackDoor
 from appliance.lan import LanPlace
+from appliance.lan_api import at_the_machine, on_the_network
 from appliance.page_room import PAGE, run_page
+from appliance.room_api import RoomDesk
+from appliance.room_book import MOST_PER_CLIENT, MOST_ROOMS, RoomBook
+from audio.io.base import AudioIO
+from realtime.browser.session import BrowserSession
 from tests.appliance.conftest import Ended
 from tests.appliance.house import House, house, simulated
 from tests.appliance.network import HOST, Phone, Silent
+from tests.docs.pages import Page, quoted
 
 pytestmark = pytest.mark.realtime
 Glove = Callable[..., Ended]
@@ -100,6 +109,39 @@ class Reached:
         self.port = port
 
 
+async def test_the_commands_of_the_page_about_it_work_in_order(tmp_path: Path, glove: Glove) -> None:
+    (section,) = [each for each in Page("page.md").sections if each.title == "From a phone in the house"]
+    commands = [line[8:] for line in section.text.splitlines() if line.startswith("$ glove ")]
+    assert len(commands) > 5
+    async with running(tmp_path):
+        for command in commands:
+            ended = await asyncio.to_thread(glove, *shlex.split(command))
+            assert ended.code == 0, f"glove {command}: {ended.err}"
+
+
+async def test_the_page_about_it_tells_the_requests_and_limits_as_they_are() -> None:
+    page = Page("page.md")
+    told = {
+        (span.split()[0], span.split()[1].replace("ID", "{id}"))
+        for request, _ in page.table("request")
+        for span in quoted(request)
+        if " /api/" in span
+    }
+    place = LanPlace(None)
+    lan_of_nobody = lan.Lan(place, lambda _: Starlette())
+    desk = RoomDesk(RoomBook(nobody), LoopbackDoor(Access("x" * 32)))
+    table = (*desk.operations(), *at_the_machine(lan_of_nobody), *on_the_network(lan_of_nobody))
+    assert {(each.method, re.sub(r"\{\w+\}", "{id}", each.path)) for each in table} == told
+    (rooms,) = [each.text for each in page.sections if each.title == "Rooms"]
+    words = {8: "eight", 3: "three"}
+    assert f"at most {words[MOST_ROOMS]} rooms" in rooms.replace("\n", " ")
+    assert f"{words[MOST_PER_CLIENT]} for each client" in rooms.replace("\n", " ")
+
+
+async def nobody(name: str, sound: AudioIO) -> BrowserSession:
+    raise AssertionError("nobody called")
+
+
 async def test_rooms_are_opened_and_ended_from_the_command_line(tmp_path: Path, glove: Glove) -> None:
     async with running(tmp_path):
         room = (await asyncio.to_thread(glove, "rooms", "open", "--title", "Workshop")).out.strip()
@@ -113,7 +155,7 @@ async def test_rooms_are_opened_and_ended_from_the_command_line(tmp_path: Path, 
 
 async def test_configured_the_network_is_served_from_the_start_and_the_port_in_use_is_named(tmp_path: Path) -> None:
     async with running(tmp_path, lan=True) as home:
-        await told(home, f"Local network: https://{HOST}:")
+        await said(home, f"Local network: https://{HOST}:")
         port = home.daemon.config.page.lan_port
         assert not any("#" in line for line in home.said if line.startswith("Local"))
     with socket.socket() as other:
@@ -121,11 +163,11 @@ async def test_configured_the_network_is_served_from_the_start_and_the_port_in_u
         other.listen()
         port = other.getsockname()[1]
         async with running(tmp_path, lan=True, lan_port=port) as home:
-            await told(home, f"Local network: off. page.lan_port: port {port}")
+            await said(home, f"Local network: off. page.lan_port: port {port}")
             assert PAGE in home.daemon.facts  # the page of the machine itself is there all the same
 
 
-async def told(home: House, begin: str) -> None:
+async def said(home: House, begin: str) -> None:
     async with asyncio.timeout(10):
         while not any(line.startswith(begin) for line in home.said):
             await asyncio.sleep(0.02)
