@@ -19,17 +19,18 @@ class CombinedTimes:
     """When the sound changes the hold of the text, and to what.
 
     Attributes:
-        sure: probability from which the voice has finished. Of pauses within a sentence, one in four sounds so.
+        sure: probability from which the voice has finished. Of pauses within a sentence, one in three sounds so.
         doubtful: probability below which it has not.
-        sure_ms: hold where text and voice have finished. It is shorter than it takes to notice speech that goes on, so
-            that an answer comes 0.7 s after the last word; words that follow before the answer is heard continue it.
+        sure_ms: hold where text and voice have finished. Speech in the next frame of the voice detector (32 ms) still
+            ends it. It is shorter than it takes to confirm speech that goes on, so that an answer comes 0.7 s after
+            the last word; words that follow before the answer is heard continue it.
         unmarked_ms: hold where the voice has finished and the text bears no mark either way.
         doubtful_ms: least hold where the text has finished and the voice has not.
     """
 
     sure: float = 0.9
     doubtful: float = 0.2
-    sure_ms: int = 50
+    sure_ms: int = 45
     unmarked_ms: int = 600
     doubtful_ms: int = 900
 

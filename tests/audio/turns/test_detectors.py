@@ -89,7 +89,7 @@ def test_a_remote_scorer_needs_an_address() -> None:
 @pytest.mark.parametrize(
     ("text", "probability", "ms"),
     [
-        ("The sky is blue.", 0.97, 50),  # both have finished
+        ("The sky is blue.", 0.97, 45),  # both have finished
         ("The sky is blue.", 0.5, 600),  # the voice does not say
         ("The sky is blue.", 0.1, 900),  # the voice has not
         ("Is it?", 0.1, 900),
@@ -123,7 +123,7 @@ async def test_who_has_listened_already_is_not_asked_to_listen_again(wrapped: bo
     detector = CommandDetector(combined, lambda text, language: False) if wrapped else combined
     voice = await detector.hear(SOUND)
     hold = await detector.judge(Utterance("The sky is blue.", sound=SOUND, voice=voice))
-    assert hold == Hold(50, "statement/0.97") and len(ear.asked) == 1
+    assert hold == Hold(45, "statement/0.97") and len(ear.asked) == 1
 
 
 async def test_a_detector_of_words_hears_nothing() -> None:
@@ -133,7 +133,7 @@ async def test_a_detector_of_words_hears_nothing() -> None:
 async def test_text_scorer_and_voice_combine() -> None:
     detector = CombinedDetector(ScoredDetector(Scorer(0.6)), Scorer(0.97))
     hold = await detector.judge(Utterance("The sky is blue.", sound=SOUND))
-    assert hold == Hold(50, "eou:0.60/0.97")
+    assert hold == Hold(45, "eou:0.60/0.97")
 
 
 @pytest.mark.parametrize(("probability", "ms"), [(1.0, 250), (0.0, 1500)])
