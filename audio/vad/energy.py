@@ -126,7 +126,8 @@ class EnergyVad(VadAdapter):
         short = piece.size < _LEAST_SAMPLES
         stretch = np.concatenate((self._recent, piece))[-_SLICE_SAMPLES:] if short else piece
         self._recent = stretch
-        return rms(stretch)
+        # Where the microphone's zero is elsewhere, that is no sound.
+        return rms(stretch - stretch.mean()) if stretch.size else 0.0
 
     def _follow(self, level: float, is_speech: bool, seconds: float) -> None:
         """Move the noise floor by what ``seconds`` of ``level`` say about it."""
