@@ -1,9 +1,9 @@
 // The page: joins the room's messages, the microphone, the speaker and what is seen.
 
 import { TimelineView, inboxElement, statsLine, tasksElement, wordsFor } from "./client/glove-client.js";
-import { Connection } from "./connection.js";
 import { follow, roomClient, touchWhileTyping } from "./conversation.js";
-import { Microphone, Speaker } from "./sound.js";
+import { Link } from "./link.js";
+import { Microphone } from "./sound.js";
 import { language, text, translate } from "./strings.js";
 import { TalkButton } from "./talk.js";
 import { Timers } from "./timers.js";
@@ -16,12 +16,11 @@ const NOTICE_MS = 8000;
 const $ = (id) => document.getElementById(id);
 const state = { link: "connecting", mode: "listening", hearing: false, paused: false, muted: false, attention: "awake" };
 const microphone = { use: "off", pressed: false, muted: false }; // use: off, open, or hold
-const playback = { epoch: 0, endOf: null, playing: false };
 
-$("devices").hidden = location.protocol === "https:"; // others are invited at the machine itself
 translate();
+$("devices").hidden = location.protocol === "https:"; // others are invited at the machine itself
 
-const send = (message) => connection.send(message);
+const send = (message) => link.send(message);
 const client = roomClient(send);
 const words = wordsFor(language);
 const view = new TimelineView($("conversation"), client, {
@@ -34,40 +33,21 @@ const timers = new Timers(
   (id) => send({ t: "timer_dismiss", id }),
   (id) => send({ t: "timer_cancel", id }),
 );
-const speaker = new Speaker(heard);
-const mic = new Microphone((pcm) => connection.sound(pcm), showLevel);
-const connection = new Connection({
+const mic = new Microphone((pcm) => link.sound(pcm), showLevel);
+const link = new Link({
   message: receive,
-  sound: (pcm) => {
-    playback.playing = true;
-    speaker.play(pcm);
-  },
-  state: (link) => {
-    state.link = link;
-    $("take-over").hidden = link !== "replaced" && link !== "left";
-    if (link !== "open") speaker.order("clear");
+  state: (now) => {
+    state.link = now;
+    $("take-over").hidden = now !== "replaced" && now !== "left";
     show();
   },
+  quality: (measured) => (state.quality = measured),
 });
 
 function receive(message) {
   if (message.t === "ready") begin(message);
   follow(client, message);
   switch (message.t) {
-    case "speech_end":
-      playback.endOf = message.turnId;
-      if (!playback.playing) done();
-      break;
-    case "clear":
-      playback.epoch = message.epoch;
-      playback.endOf = null;
-      playback.playing = false;
-      speaker.order("clear");
-      break;
-    case "pause":
-    case "resume":
-      speaker.order(message.t);
-      break;
     case "state":
       Object.assign(state, message);
       show();
@@ -94,13 +74,8 @@ function begin(message) {
   $("name").textContent = document.title = message.assistantName;
   timers.show(message.timers);
   Object.assign(state, message.state);
-  playback.epoch = message.epoch;
-  playback.endOf = null;
-  playback.playing = false;
-  speaker.order("clear");
-  if (state.paused) speaker.order("pause");
   if (microphone.muted) send({ t: "mute" });
-  send({ t: "audio", speaker: speaker.works });
+  send({ t: "audio", speaker: link.audible });
   show();
 }
 
@@ -122,30 +97,9 @@ function surround() {
 
 client.subscribe(surround);
 
-async function openSpeaker() {
-  const worked = speaker.works;
-  await speaker.open();
-  if (!worked) send({ t: "audio", speaker: true });
-}
-
-function heard({ kind, position }) {
-  if (kind === "position") {
-    send({ t: "playback", epoch: playback.epoch, position });
-    return;
-  }
-  playback.playing = false;
-  if (playback.endOf !== null) setTimeout(done, speaker.latency * 1000);
-}
-
-function done() {
-  if (playback.endOf === null || playback.playing) return;
-  send({ t: "playback_done", turnId: playback.endOf });
-  playback.endOf = null;
-}
-
 async function openMicrophone() {
   try {
-    await Promise.all([mic.open(), openSpeaker()]);
+    await Promise.all([mic.open(), link.openSpeaker()]);
     return true;
   } catch (fault) {
     microphone.use = "off";
@@ -196,6 +150,7 @@ function cancel() {
 function use(how) {
   microphone.use = how;
   mic.sending = how !== "off" && !microphone.muted;
+  link.microphone(mic.sending ? mic.stream : null);
   show();
 }
 
@@ -223,6 +178,7 @@ function stateName() {
 function show() {
   const name = stateName();
   document.body.dataset.mode = name;
+  document.body.dataset.via = link.via ?? "";
   if ($("state").textContent !== text(name)) $("state").textContent = text(name);
   const labels = { off: "talk", open: "talking", hold: "holding" };
   $("talk-label").textContent = text(labels[microphone.use]);
@@ -257,7 +213,7 @@ function notice(message) {
 new TalkButton($("talk"), { toggle, down: press, up: () => release("up"), cancel });
 $("mute").addEventListener("click", () => setMuted(!microphone.muted));
 $("stop").addEventListener("click", () => send({ t: "stop" }));
-$("take-over").addEventListener("click", () => connection.open());
+$("take-over").addEventListener("click", () => link.open());
 $("type").addEventListener("submit", (event) => {
   event.preventDefault();
   const typed = $("typed").value.trim();
@@ -268,11 +224,11 @@ document.addEventListener("keydown", (event) => {
 });
 // Sound may only begin once the page was touched.
 for (const kind of ["pointerdown", "keydown"]) {
-  document.addEventListener(kind, () => openSpeaker().catch((fault) => notice(String(fault.message))), { once: true });
+  document.addEventListener(kind, () => link.openSpeaker().catch((fault) => notice(String(fault.message))), { once: true });
 }
 
 touchWhileTyping($("conversation"), send);
 new ResizeObserver(() => view.reveal()).observe($("transcript"));
 
 show();
-connection.open();
+link.open();
