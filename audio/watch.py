@@ -41,9 +41,11 @@ async def watch(
         on_too_slow: called before it is given up.
     """
     began, cued, patient = clock.now(), not awaited, not awaited
+    played = player.played_total
     while not reply.void and not token.aborted:
-        if not player.idle:
+        if player.played_total != played and not player.idle:  # a sink that stands still is silence
             reply.sounds()
+        played = player.played_total
         now = clock.now()
         # Work that nobody hears (a subagent talks for a minute) is a sign of life, but silence to the user.
         quiet_since = max(began, reply.last_heard, reply.last_words)
