@@ -92,8 +92,7 @@ async def _live(folder: Path, day: Day, rng: random.Random) -> Day:
             if alarm_at - 600 < now() + pause_s < alarm_at + 60:  # an episode may take some minutes
                 await _alarm(home, day)
                 alarm_at = float("inf")
-            else:
-                await asyncio.sleep(pause_s)
+            await asyncio.sleep(pause_s)
             await _episode(home, day, episode.__name__, episode(home))
             day.episodes[episode.__name__] += 1
             if day.episodes.total() % (3 if day.hours < SHORT_HOURS else 10) == 0:
