@@ -497,7 +497,8 @@ def weights() -> None:
         pytest.skip(fault.message)
 
 
-async def test_somebody_speaks_to_the_page_and_is_answered(tmp_path: Path, weights: None) -> None:
+@pytest.mark.parametrize("via", ["websocket", "webrtc"])
+async def test_somebody_speaks_to_the_page_and_is_answered(tmp_path: Path, weights: None, via: str) -> None:
     from appliance.build import load_parts
     from appliance.config import GloveConfig, ModelConfig, StoreConfig
 
@@ -508,13 +509,16 @@ async def test_somebody_speaks_to_the_page_and_is_answered(tmp_path: Path, weigh
     try:
         with chromium(tmp_path / "profile", spoken) as running:
             async with running.page() as page:
-                await ready(page, server.address(token))
+                await ready(page, over(via, server.address(token)))
+                assert await page.get_attribute("body", "data-via") == via
                 await page.click("#talk")
                 await page.wait_for_selector("[data-glove-role=user] p:has-text('Tokyo')")
                 await page.wait_for_selector("[data-glove-role=agent] p:has-text('In Tokyo it is')")
                 await page.wait_for_selector("body[data-mode=listening]")
                 sides = "[data-glove-role=user], [data-glove-role=agent]"
                 assert await page.locator(sides).count() == 2
+                # The same words, whatever way they came.
+                assert await page.inner_text("[data-glove-role=user] p") == "What time is it in Tokyo?"
     finally:
         await server.close()
         await parts.close()
