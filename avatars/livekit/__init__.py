@@ -1,0 +1,1 @@
+"""Faces that join a LiveKit room as participants of their own."""
