@@ -288,8 +288,13 @@ class Home:
             raise AssertionError(f"not within {limit_s:g} s, mode {self.device.current_mode}: {last}") from None
 
     async def rest(self, limit_s: float = 120.0) -> None:
-        """Wait until nothing is heard, thought or said, and nobody is listened to."""
-        await self.until(lambda: self.device.settled and self.device.attention == "asleep", limit_s)
+        """Wait until nothing is heard, thought or said, nobody is listened to, and the sound that tells so is over."""
+        await self.until(self._rests, limit_s)
+
+    def _rests(self) -> bool:
+        session = self.daemon.rooms.find(DEVICE)
+        quiet = session is None or session.room.player.idle
+        return quiet and self.device.settled and self.device.attention == "asleep"
 
     def restore(self) -> None:
         """Make everything work again that an episode may have left broken."""

@@ -9,6 +9,7 @@ import asyncio
 import os
 import random
 import tempfile
+import traceback
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
@@ -92,7 +93,8 @@ async def _live(folder: Path, day: Day, rng: random.Random) -> Day:
             if alarm_at - 600 < now() + pause_s < alarm_at + 60:  # an episode may take some minutes
                 await _alarm(home, day)
                 alarm_at = float("inf")
-            await asyncio.sleep(pause_s)
+            else:
+                await asyncio.sleep(pause_s)
             await _episode(home, day, episode.__name__, episode(home))
             day.episodes[episode.__name__] += 1
             if day.episodes.total() % (3 if day.hours < SHORT_HOURS else 10) == 0:
@@ -138,7 +140,8 @@ async def _episode(home: Home, day: Day, name: str, episode: Coroutine[Any, Any,
         await home.rest()
         _check(home)
     except Exception as fault:  # noqa: BLE001 - whatever it is, it is told and the day goes on
-        day.faults.append(f"{began} {name}: {type(fault).__name__} {fault}")
+        place = traceback.extract_tb(fault.__traceback__)[-1]
+        day.faults.append(f"{began} {name}: {type(fault).__name__} {fault} ({place.name}: {place.line})")
         day.tell(day.faults[-1])
         home.restore()
         await asyncio.sleep(120)
@@ -151,7 +154,8 @@ def _check(home: Home) -> None:
     assert session.voice.current_mode == "listening", session.voice.current_mode
     assert session.voice.events.faults == 0, "a listener failed"
     assert not session.voice.is_muted and not session.voice.ptt_held
-    assert not session.room.player.paused and session.room.player.idle
+    assert not session.room.player.paused, "the player stands still"
+    assert session.room.player.idle, "something sounds"
     assert not home.ringing and not home.daemon.rooms.waiting
     started, stopped = len(home.of("agent_speech_started")), len(home.of("agent_speech_stopped"))
     assert started == stopped, f"speech began {started} times and ended {stopped} times"
