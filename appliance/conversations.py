@@ -29,6 +29,7 @@ from appliance.mind import new_conversation_id
 
 if TYPE_CHECKING:
     from agents.core.arrivals import WakeHandler
+    from agents.core.driven import Driven
     from agents.core.events import Subscriber
     from agents.core.external_event import Disposition, WhenIdle
     from agents.core.glove import Glove
@@ -130,6 +131,14 @@ class RoomAgent:
             self._busy -= 1
             self._used = now()
 
+    async def driven(self) -> Driven:
+        """The agent's side of the conversation that goes on, for a realtime model; see ``Glove.driven``."""
+        async with self._lock:
+            if self._glove is not None and not self._glove.busy and now() - self._used >= self._idle_s:
+                await self._end()
+            glove = await self._writable(await self._open())
+        return await glove.driven()
+
     async def rehearse(self, request: str, abort: AbortToken, *, language: str | None = None) -> bool:
         """Ask the model ahead, in the conversation that goes on; see ``Glove.rehearse``."""
         glove = self._glove
@@ -222,7 +231,7 @@ class RoomAgent:
 
     async def rest(self) -> None:
         """Use an idle moment: end a conversation that is over, or summarise one that has grown long."""
-        if self._busy or self._glove is None:
+        if self._busy or self._glove is None or self._glove.busy:
             return
         if now() - self._used >= self._idle_s:
             async with self._lock:

@@ -12,6 +12,7 @@ from agents.base.errors import GloveError
 from agents.core.arrivals import Wake
 from agents.core.assembly import Core
 from agents.core.builder import AgentBuilder
+from agents.core.driven import Driven
 from agents.core.extensions.controls import AgentControls
 from agents.core.external_event import Disposition, ExternalEvent, WhenIdle
 from agents.core.messages import ContentPart, Delivery, Message, user_message
@@ -26,6 +27,8 @@ class Glove(AgentBuilder):
     ``Glove(model=…, system_prompt=…).fold(tool).build()`` makes one; ``await glove.process_request("…")`` talks to it.
     Requests are taken one at a time, in order of arrival. ``AgentBuilder`` documents the arguments.
     """
+
+    _driven: Driven | None = None
 
     @property
     def busy(self) -> bool:
@@ -159,6 +162,17 @@ class Glove(AgentBuilder):
             False if the reply is unknown (nothing was changed).
         """
         return await self._built().ledger.report(reply_id, text, complete)
+
+    async def driven(self) -> Driven:
+        """The agent's side of this conversation, for a realtime model that runs it; always the same object.
+
+        Raises ``GloveError`` (``ERR_NOT_BUILT``).
+        """
+        core = self._built()
+        if self._driven is None:
+            notify = self._subscribers.emit
+            self._driven = Driven(self, core, self._registry, self._arrivals, self._floor, notify)
+        return self._driven
 
     async def compact(self, abort: AbortToken | None = None) -> bool:
         """Summarise the history now, between turns. False if it failed; history is then unchanged.
