@@ -256,7 +256,7 @@ class RealtimeAgent:
 
     async def config(self) -> SessionConfig:
         """What a session begins with now (``LinkHost``)."""
-        await self._transcript.flush(0.3)
+        await self._transcript.flush(0.1)
         record = await self._driven()
         history: Sequence[HistoryItem] = (*replayed(await record.history()), *self._transcript.unwritten())
         self._context = await self._current_context()

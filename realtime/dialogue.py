@@ -220,6 +220,8 @@ class Dialogue:
             self._take_words(said)
         self._broken = self.speech.saying() if self.responding and self._sounded else None
         self.responding = self.user_speaks = False
+        for item_id, text in self.speech.texts():
+            self._transcript.reply_known(item_id, text)
         self.speech.closed()
         self.drained()
 

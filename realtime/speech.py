@@ -160,6 +160,10 @@ class AgentSpeech:
         self._stretches.clear()
         return heard
 
+    def texts(self) -> list[tuple[str, str]]:
+        """All stretches that are not over, with the words that are known of them."""
+        return [(stretch.item_id, stretch.text.strip()) for stretch in self._stretches]
+
     def saying(self) -> str:
         """The words of what is being said."""
         return " ".join(stretch.text.strip() for stretch in self._stretches).strip()
