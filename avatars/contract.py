@@ -208,8 +208,11 @@ class AvatarAdapter(ABC):
         await self.connect()
 
     @abstractmethod
-    def send_audio(self, pcm: Pcm, rate_hz: int) -> None:
-        """Speech of the agent: mono samples, shape (n,), at any usual rate and faster than it plays."""
+    def send_audio(self, pcm: Pcm, rate_hz: int) -> int | None:
+        """Speech of the agent: mono samples, shape (n,), at any usual rate and faster than it plays.
+
+        Returns the number of the utterance that it belongs to, as events have it; None if it goes nowhere.
+        """
 
     @abstractmethod
     def end_utterance(self) -> None:
