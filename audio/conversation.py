@@ -220,7 +220,12 @@ class Conversation:
         self._active_at = clock.now()
         self.emit(UserTurn(self._io.time_s, whole.text, whole.language))
         self._meter.turn(whole, self._io.time_s, continued=whole.text != committed.text)
-        self._answering.answer(whole)
+        self._answer(whole)
+
+    def _answer(self, turn: Committed) -> None:
+        """Let the agent answer."""
+        if self._answering is not None:
+            self._answering.answer(turn)
 
     def _continued(self, turn: Committed) -> Committed:
         """``turn`` with the words before it whose answer was never heard."""

@@ -12,7 +12,8 @@ from audio import earcons
 from audio.events import AttentionChanged, VoiceEvent, VoiceFault, Wake
 from audio.io.base import AudioIO
 from audio.pcm import Pcm
-from audio.turns.engine import Phase, TurnEngine
+from audio.turns.contract import Phase
+from audio.turns.ears import Ears
 from audio.turns.ptt import PushToTalk
 from audio.voice_settings import Mute, VoiceSettings
 from audio.wake.attention import Attending, Attention, AttentionMachine, Hearing
@@ -79,7 +80,7 @@ class Listening:
         self,
         host: ListeningHost,
         io: AudioIO,
-        engine: TurnEngine,
+        engine: Ears,
         settings: VoiceSettings,
         attending: Attending | None,
     ) -> None:

@@ -38,6 +38,13 @@ _PHRASES: dict[str, dict[str, str]] = {
         "fr": "Désolé, je ne peux pas utiliser ma reconnaissance vocale pour le moment.",
         "ja": "すみません、今は音声認識を使えません。",
     },
+    "taken_over": {
+        "en": "My realtime service is out of reach. I go on without it.",
+        "de": "Mein Echtzeitdienst ist nicht erreichbar. Ich mache ohne ihn weiter.",
+        "es": "No puedo conectar con mi servicio en tiempo real. Sigo sin él.",
+        "fr": "Mon service en temps réel est injoignable. Je continue sans lui.",
+        "ja": "リアルタイムサービスに接続できません。そのまま続けます。",
+    },
     "failed": {
         "en": "Sorry, something went wrong.",
         "de": "Entschuldigung, da ist etwas schiefgegangen.",

@@ -20,6 +20,7 @@ from audio.pcm import Pcm
 from audio.stt.base import SegmentStt, Stt
 from audio.tts.base import TtsFactory
 from audio.turns.contract import Committed
+from audio.turns.ears import Ears
 from audio.turns.engine import TurnEngine
 from audio.turns.hold import TurnDetector
 from audio.turns.transcriber import make_transcriber
@@ -120,8 +121,8 @@ class GloveVoice(Conversation):
             self._stt, self._partials, language=settings.language, pad_s=pad_s, hears_all=hears_all
         )
         self._engine = TurnEngine(self, self._vad, self._transcriber, detector=self._detector, settings=settings.turns)
-        self._answering = Answering(self._agent, self._io, self._tts, self, settings.cue_s, settings.give_up_s)
-        self._listening = Listening(self, self._io, self._engine, settings, self._attending)
+        self._answering = self._make_answering()
+        self._listening = Listening(self, self._io, self._ears(self._engine), settings, self._attending)
         self._active_at = clock.now()
         self._answering.follow_player()
         engine = self._engine
@@ -143,6 +144,15 @@ class GloveVoice(Conversation):
             discarded=self.discarded,
         )
         self._engine.expects = asking.expects
+
+    def _make_answering(self) -> Answering:
+        """The agent's side."""
+        settings = self.settings
+        return Answering(self._agent, self._io, self._tts, self, settings.cue_s, settings.give_up_s)
+
+    def _ears(self, engine: TurnEngine) -> Ears:
+        """What the microphone is heard by."""
+        return engine
 
     async def stop(self) -> None:
         """End the session; idempotent. What was being said is cut, and reported as heard."""

@@ -92,7 +92,7 @@ async def _to_its_end(writing: Coroutine[Any, Any, None]) -> None:
 
 
 def continued(message: Message, after: Message | None) -> bool:
-    """Whether the user went on speaking before an answer: the message that follows says it again, and more."""
+    """Whether the user went on speaking, or began anew, before an answer: what follows says it again, and maybe more."""
     return (
         after is not None
         and message.sender == after.sender == "user"
@@ -100,7 +100,7 @@ def continued(message: Message, after: Message | None) -> bool:
         and not message.content
         and message.framework_context is None
         and after.framework_context is None
-        and after.text.startswith(f"{message.text} ")
+        and f"{after.text} ".startswith(f"{message.text} ")
     )
 
 

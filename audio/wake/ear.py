@@ -21,7 +21,8 @@ from audio.dsp.quiet import QuietGate
 from audio.io.player import Player
 from audio.pcm import CAPTURE_RATE_HZ, FRAME_SAMPLES, Pcm
 from audio.resample import StreamResampler
-from audio.turns.engine import Phase, TurnEngine
+from audio.turns.contract import Phase
+from audio.turns.ears import Ears
 from audio.vad.base import VadEvent
 from audio.wake.attention import Hearing
 from audio.wake.base import WakeDetector, WakeHeard
@@ -92,7 +93,7 @@ class Ear:
 
     def __init__(
         self,
-        engine: TurnEngine,
+        engine: Ears,
         host: EarHost,
         detector: WakeDetector | None,
         player: Player,
