@@ -23,6 +23,7 @@ from avatars.contract import (
     Connected,
     Disconnected,
     UtteranceCut,
+    UtteranceDone,
     ViewReady,
 )
 from avatars.unplayed import Unplayed, Utterance
@@ -173,11 +174,9 @@ class CloudAvatar(AvatarAdapter):
         self._resampler = None
         if not self.is_connected:
             return
-        now = clock.now()
-        played = {one.number: self._unplayed.played(one, now) / self.sound_rate_hz for one in self._unplayed.utterances}
         cut = self._unplayed.cut()
         if self._flowing:
-            self._deliver_cut(cut, played)
+            self._deliver_cut(cut)
         else:
             self._tell_cut(cut)
 
@@ -198,8 +197,8 @@ class CloudAvatar(AvatarAdapter):
         """Send that ``utterance`` is complete."""
 
     @abstractmethod
-    def _deliver_cut(self, cut: tuple[Utterance, ...], played_s: Mapping[int, float]) -> None:
-        """Send that the face falls silent, and see that ``cut`` is told. ``played_s``: by number, by the clock."""
+    def _deliver_cut(self, cut: tuple[Utterance, ...]) -> None:
+        """Send that the face falls silent, and see that ``cut`` is told."""
 
     @abstractmethod
     def _forget_delivery(self) -> None:
@@ -222,11 +221,15 @@ class CloudAvatar(AvatarAdapter):
     def _fault(self, error: AvatarError) -> None:
         self.events.emit(AvatarFault(error))
 
-    def _tell_cut(self, cut: tuple[Utterance, ...], played_s: Mapping[int, float] | None = None) -> None:
+    def _tell_cut(self, cut: tuple[Utterance, ...]) -> None:
         for utterance in cut:
-            if not utterance.settled:
-                utterance.settled = True
-                self.events.emit(UtteranceCut(utterance.number, (played_s or {}).get(utterance.number)))
+            self._tell(utterance, UtteranceCut(utterance.number))
+
+    def _tell(self, utterance: Utterance, end: UtteranceDone | UtteranceCut) -> None:
+        """How ``utterance`` ended, unless that was told."""
+        if not utterance.settled:
+            utterance.settled = True
+            self.events.emit(end)
 
     def _flow(self) -> None:
         """The face hears from now on: it gets what has waited for it."""

@@ -60,7 +60,7 @@ class CourierAvatar(CloudAvatar):
         self._send(self._sound_messages(utterance, rest, last=True), is_sound=True)
         self._settle_played(utterance)
 
-    def _deliver_cut(self, cut: tuple[Utterance, ...], played_s: Mapping[int, float]) -> None:
+    def _deliver_cut(self, cut: tuple[Utterance, ...]) -> None:
         self._forget_delivery()
         self._send([self._cut_message()], is_sound=False)
         self._tell_cut(cut)
@@ -70,9 +70,7 @@ class CourierAvatar(CloudAvatar):
         self._lane.drop_sound()
 
     def _settle_played(self, utterance: Utterance) -> None:
-        if not utterance.settled:
-            utterance.settled = True
-            self.events.emit(UtteranceDone(utterance.number))
+        self._tell(utterance, UtteranceDone(utterance.number))
 
     async def _quiet(self) -> None:
         await self._lane.close()

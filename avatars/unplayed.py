@@ -25,6 +25,8 @@ class Utterance:
         ended: whether all were given.
         started: whether the face has reported that it plays.
         settled: whether it was told how the utterance ended.
+        ends_at: when all that was given is played, by the clock.
+        left: while the face is not there, how many samples it has not played; the clock then means nothing.
     """
 
     number: int
@@ -32,6 +34,8 @@ class Utterance:
     ended: bool = False
     started: bool = False
     settled: bool = False
+    ends_at: float = 0.0
+    left: int | None = None
     kept: deque[Pcm] = field(default_factory=lambda: deque[Pcm](), repr=False)
     kept_from: int = 0
 
@@ -79,8 +83,7 @@ class Unplayed:
         self._lag_s = lag_s
         self._utterances: deque[Utterance] = deque()
         self._count = 0
-        self._ends_at = 0.0
-        self._held_s: float | None = None
+        self._held = False
 
     @property
     def utterances(self) -> tuple[Utterance, ...]:
@@ -96,79 +99,88 @@ class Unplayed:
     def begin(self) -> Utterance:
         """Open the next utterance."""
         self._count += 1
-        utterance = Utterance(self._count)
+        utterance = Utterance(self._count, left=0 if self._held else None)
+        if self._utterances:
+            utterance.ends_at = self._utterances[-1].ends_at
         self._utterances.append(utterance)
         return utterance
 
     def add(self, utterance: Utterance, pcm: Pcm, now: float) -> None:
         """More sound of the newest utterance, given at ``now``."""
-        length_s = pcm.size / self.rate_hz
-        if self._held_s is None:
-            self._ends_at = max(self._ends_at, now) + length_s
+        if utterance.left is None:
+            utterance.ends_at = max(utterance.ends_at, now) + pcm.size / self.rate_hz
         else:
-            self._held_s += length_s
+            utterance.left += pcm.size
         utterance.samples += pcm.size
         utterance.kept.append(pcm)
         self._trim(now)
 
     def seconds(self, now: float) -> float:
         """How much sound was not played at ``now``."""
-        return max(0.0, self._ends_at - now) if self._held_s is None else self._held_s
+        return sum(self._left(one, now) for one in self._utterances) / self.rate_hz
 
     def seconds_of(self, utterance: Utterance, now: float) -> float:
         """How long the face needs until the end of ``utterance``, in seconds from ``now``."""
-        after = sum(one.samples for one in self._utterances if one.number > utterance.number)
-        return max(0.0, self.seconds(now) - after / self.rate_hz)
+        if utterance.left is None:
+            return max(0.0, utterance.ends_at - now)
+        return sum(one.left or 0 for one in self._utterances if one.number <= utterance.number) / self.rate_hz
 
     def played(self, utterance: Utterance, now: float) -> int:
         """How many samples of ``utterance`` were played."""
-        left = min(utterance.samples, round(self.seconds_of(utterance, now) * self.rate_hz))
-        return utterance.samples - left
+        return utterance.samples - self._left(utterance, now)
 
     def begun(self, utterance: Utterance, now: float) -> None:
         """The face reports that it begins to play ``utterance``, which is the oldest."""
         utterance.started = True
-        if self._held_s is None:
-            self._ends_at = now + sum(one.samples for one in self._utterances) / self.rate_hz
+        if not self._held:
+            self._play_from(now)
 
     def over(self, utterance: Utterance, now: float) -> None:
-        """``utterance`` was played, or given up: those behind it begin now at the earliest."""
+        """``utterance``, the oldest, was played or given up: the next begins now at the earliest."""
         if utterance in self._utterances:
             self._utterances.remove(utterance)
-        rest_s = sum(one.samples for one in self._utterances) / self.rate_hz
-        if self._held_s is not None:
-            self._held_s = min(self._held_s, rest_s)
-        elif not self._utterances or not self._utterances[0].started:
-            self._ends_at = now + rest_s
+        if not self._held and self._utterances and not self._utterances[0].started:
+            self._play_from(now)
 
     def forget_played(self, now: float) -> None:
         """Those that ended and were played by the clock are over."""
-        while self._utterances and self._utterances[0].ended and self.seconds_of(self._utterances[0], now) <= 0:
+        while self._utterances and self._utterances[0].ended and self._left(self._utterances[0], now) == 0:
             self._utterances.popleft()
 
     def cut(self) -> tuple[Utterance, ...]:
         """Nothing more is to be played. Returns the utterances that this cuts."""
         cut = self.utterances
         self._utterances.clear()
-        self._ends_at = 0.0
-        if self._held_s is not None:
-            self._held_s = 0.0
         return cut
 
     def hold(self, now: float) -> None:
         """The face plays no more."""
-        if self._held_s is None:
-            given_s = sum(one.samples for one in self._utterances) / self.rate_hz
-            self._held_s = min(given_s, self.seconds(now) + self._lag_s)
+        if self._held:
+            return
+        for one in self._utterances:
+            one.left = min(one.samples, max(0, round((one.ends_at - now + self._lag_s) * self.rate_hz)))
+        self._held = True
 
     def release(self, now: float) -> tuple[Rest, ...]:
         """The face plays again, and is to be given this."""
         self._trim(now)
         rests = tuple(Rest(one, one.rest(self.played(one, now))) for one in self._utterances)
-        if self._held_s is not None:
-            self._ends_at = now + sum(rest.pcm.size for rest in rests) / self.rate_hz
-            self._held_s = None
+        self._held = False
+        ends_at = now
+        for rest in rests:
+            ends_at += rest.pcm.size / self.rate_hz
+            rest.utterance.ends_at, rest.utterance.left, rest.utterance.started = ends_at, None, False
         return rests
+
+    def _left(self, utterance: Utterance, now: float) -> int:
+        if utterance.left is not None:
+            return utterance.left
+        return min(utterance.samples, max(0, round((utterance.ends_at - now) * self.rate_hz)))
+
+    def _play_from(self, now: float) -> None:
+        """All that is there plays from ``now`` on."""
+        for one in self._utterances:
+            now = one.ends_at = now + one.samples / self.rate_hz
 
     def _trim(self, now: float) -> None:
         for utterance in self._utterances:
