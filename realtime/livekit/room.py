@@ -1,0 +1,83 @@
+"""A LiveKit room as a place with audio in and out."""
+
+from __future__ import annotations
+
+from agents.base import clock
+from agents.base.scope import Scope
+from audio.io.base import AudioIO, OnFrame, RoomHealth
+from audio.pcm import FRAME_MS, FRAME_SAMPLES, silence
+from realtime.livekit.transport import LiveKitTransport
+from realtime.livekit.transport_state import TransportState
+
+TICK_S = FRAME_MS / 1000
+
+NETWORK_S = 0.06
+"""From the source to a listener's ear on a good network: encoder, packet, jitter buffer."""
+
+MOST_BEHIND_S = 0.5
+"""After the loop stood still for longer, time that has passed is left out."""
+
+
+class LiveKitRoom(AudioIO):
+    """See ``AudioIO``. It owns its transport: opening joins, closing leaves.
+
+    Callers' own devices cancel the echo of the agent, as every LiveKit client does, so it listens while it speaks.
+
+    Args:
+        transport: not joined, or joined already.
+    """
+
+    full_duplex = True
+    output_latency_s = NETWORK_S
+
+    def __init__(self, transport: LiveKitTransport) -> None:
+        self.transport = transport
+        self.player = transport.player
+        self._scope = Scope("livekit room")
+        self._ticks = 0
+
+    @property
+    def time_s(self) -> float:
+        """See ``AudioIO``."""
+        return self._ticks * TICK_S
+
+    @property
+    def health(self) -> RoomHealth:
+        """See ``AudioIO``; ``speaker`` is 1 while somebody is there to hear."""
+        transport = self.transport
+        values = {
+            "speaker": float(bool(transport.people.callers)),
+            "microphones": float(len(transport.mix.speakers)),
+            "rejoined": float(transport.rejoined),
+            "republished": float(transport.republished),
+        }
+        match transport.state:
+            case TransportState.JOINED:
+                return RoomHealth("ok", "", values)
+            case TransportState.RECONNECTING | TransportState.REJOINING:
+                return RoomHealth("down", "The connection to the LiveKit room is being restored.", values)
+            case _:
+                return RoomHealth("down", "The agent is not in the LiveKit room.", values)
+
+    async def open(self, on_frame: OnFrame) -> None:
+        """See ``AudioIO``. Raises ``GloveError`` as ``LiveKitTransport.connect``."""
+        await self.transport.connect()
+        self._scope = Scope("livekit room")
+        self._scope.spawn(self._pump(on_frame), "pump")
+
+    async def close(self) -> None:
+        """See ``AudioIO``."""
+        await self._scope.close()
+        await self.transport.close()
+        self.transport.mix.close()
+
+    async def _pump(self, on_frame: OnFrame) -> None:
+        due = clock.now()
+        while True:
+            self._ticks += 1
+            frame = self.transport.mix.frame()
+            on_frame(silence(FRAME_SAMPLES) if frame is None else frame, self._ticks * FRAME_SAMPLES)
+            due += TICK_S
+            if clock.now() - due > MOST_BEHIND_S:
+                due = clock.now()
+            await clock.sleep_until(due)
