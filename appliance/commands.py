@@ -23,6 +23,9 @@ COMMANDS = (
     CommandEntry("rooms", "Show the rooms of the running appliance.", "appliance.rooms_command"),
     CommandEntry("certificate", "Show or renew the certificate that phones see.", "appliance.certificate_command"),
     CommandEntry("talk", "Hold a conversation with a recording or a live pipe.", "appliance.talk"),
+    CommandEntry(
+        "serve-realtime", "Serve clients of OpenAI's Realtime protocol with this machine.", "appliance.serve_command"
+    ),
     CommandEntry("say", "Speak a text, aloud or into a WAV file.", "appliance.say"),
     CommandEntry("listen", "Write down what is said in WAV files.", "appliance.listen"),
     CommandEntry("plot", "Draw a recorded conversation.", "appliance.plot_command"),

@@ -359,6 +359,17 @@ class WyomingConfig(Section):
         return self
 
 
+class ServeConfig(Section):
+    """What glove serve-realtime lends to programs that speak OpenAI's Realtime protocol."""
+
+    host: str = Field(
+        default="127.0.0.1", description="Address to listen on; another than this machine's own needs a token."
+    )
+    port: int = Field(default=8790, ge=0, le=65_535, description="Port to listen on; 0 takes a free one.")
+    sessions: int = Field(default=4, ge=1, le=64, description="How many clients are served at the same time.")
+    session_min: int = Field(default=60, ge=1, le=1440, description="Minutes after which a session is ended.")
+
+
 class ConversationConfig(Section):
     """When a conversation is over."""
 
@@ -462,6 +473,7 @@ class GloveConfig(BaseSettings):
     rooms: RoomsConfig = RoomsConfig()
     web: WebConfig = WebConfig()
     wyoming: WyomingConfig = WyomingConfig()
+    serve: ServeConfig = ServeConfig()
     conversation: ConversationConfig = ConversationConfig()
     store: StoreConfig = StoreConfig()
     skills: SkillsConfig = SkillsConfig()

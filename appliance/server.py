@@ -101,7 +101,12 @@ def _fault(task: asyncio.Task[None]) -> BaseException | None:
 
 
 async def serve(
-    app: Starlette, host: str = "127.0.0.1", port: int = 8765, *, tls: ssl.SSLContext | None = None
+    app: Starlette,
+    host: str = "127.0.0.1",
+    port: int = 8765,
+    *,
+    tls: ssl.SSLContext | None = None,
+    message_bytes: int = MAX_MESSAGE_BYTES,
 ) -> ApiServer:
     """Listen; returns when requests are answered.
 
@@ -110,6 +115,7 @@ async def serve(
         host: address or name of this machine to listen on.
         port: port; 0 takes a free one.
         tls: makes it https. A certificate that is loaded into it later holds for the connections that come then.
+        message_bytes: longest message over a WebSocket.
 
     Raises:
         ConfigError: ``ERR_PAGE_PORT`` when the port is taken or not allowed, ``ERR_PAGE_HOST`` when ``host`` is no
@@ -125,7 +131,7 @@ async def serve(
         app,
         http=PatientProtocol,
         ws="websockets-sansio",
-        ws_max_size=MAX_MESSAGE_BYTES,
+        ws_max_size=message_bytes,
         ws_per_message_deflate=False,
         ws_ping_interval=20.0,
         ws_ping_timeout=20.0,
