@@ -7,11 +7,9 @@ from typing import Protocol
 
 from agents.base import clock
 from audio.answering import Answering
+from audio.changes import Changes
 from audio.listening import Listening
 from audio.voice_settings import Mute
-
-LOOK_S = 0.1
-"""How often it is looked whether the moment has come."""
 
 URGENT_WAIT_S = 10.0
 """How long something urgent waits for a reply in progress before it cuts in."""
@@ -56,13 +54,15 @@ class Moments:
 
     Args:
         host: the session.
+        changes: of what ``host`` says.
 
     Attributes:
         turn: held by whoever speaks unasked.
     """
 
-    def __init__(self, host: AnnouncingHost) -> None:
+    def __init__(self, host: AnnouncingHost, changes: Changes) -> None:
         self._host = host
+        self._changes = changes
         self.turn = asyncio.Lock()
         self._cuts = 0
         self._narration: object = None
@@ -87,8 +87,8 @@ class Moments:
         if urgent:
             await self._urgent()
             return
-        while self._host.is_active and not (self._host.settled and not self._host.expects_speech()):
-            await asyncio.sleep(LOOK_S)
+        host = self._host
+        await self._changes.until(lambda: not host.is_active or (host.settled and not host.expects_speech()))
 
     async def narrate(self, answering: Answering, listening: Listening, text: str, language: str) -> None:
         """Speak ``text`` with the microphone muted, after the reply in progress; an interruption ends it.
@@ -101,8 +101,7 @@ class Moments:
         if not listening.muted:
             listening.mute(Mute.NARRATION)
         try:
-            while answering.busy:
-                await asyncio.sleep(0.02)
+            await self._changes.until(lambda: not answering.busy)
             if self._cuts == cuts:
                 self._narration = narration
                 await answering.say(text, language)
@@ -115,12 +114,17 @@ class Moments:
                 listening.unmute(Mute.NARRATION)
 
     async def _urgent(self) -> None:
-        since = clock.now()
-        while self._host.is_active and not self._host.settled:
-            if self._host.awaits_answer() and not self._host.agent_busy() and not self._host.user_speaks():
-                return
-            if self._host.user_speaks():
-                since = clock.now()
-            elif clock.now() - since >= URGENT_WAIT_S:
-                self._host.interrupt()
-            await asyncio.sleep(LOOK_S)
+        host, deadline = self._host, clock.now() + URGENT_WAIT_S
+        while not self._may_alert():
+            if host.user_speaks():
+                await self._changes.until(lambda: not host.user_speaks())
+                deadline = clock.now() + URGENT_WAIT_S
+            elif not await self._changes.until(lambda: self._may_alert() or host.user_speaks(), deadline):
+                host.interrupt()
+                deadline = clock.now() + URGENT_WAIT_S
+
+    def _may_alert(self) -> bool:
+        host = self._host
+        if not host.is_active or host.settled:
+            return True
+        return host.awaits_answer() and not host.agent_busy() and not host.user_speaks()

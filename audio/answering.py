@@ -1,40 +1,32 @@
-"""The agent's side of a session: one reply at a time, from the committed turn to the last sample that was heard.
+"""The agent's side of a session: one turn at a time, from the committed words to the end of the answer.
 
-Whatever happens, a committed turn ends in something audible: the answer, a failure line, or at least a sound. A cut
-raises the player's generation first, so nothing of the old reply can be heard afterwards, and tidies up later.
+Whatever happens, a committed turn ends in something audible: the answer, a failure line, or at least a sound. What is
+said, and what was heard of it, is kept by ``speaking``.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from functools import partial
+from typing import Any
 
 import structlog
 
 from agents.base.abort import Aborted
 from agents.base.errors import GloveError, GloveVoiceError
 from agents.base.scope import Scope
-from audio import earcons
 from audio.answering_contract import AnsweringHost, Ask, EventTurn, SpokenAgent
-from audio.events import (
-    AgentSpeechStarted,
-    AgentSpeechStopped,
-    Interrupted,
-    Metric,
-    VoiceFault,
-)
+from audio.events import Metric
 from audio.flight import Flight
-from audio.following import follow_player
 from audio.io.base import AudioIO
-from audio.latency import voice_to_voice
 from audio.pcm import Pcm
 from audio.phrases import failure_phrase, phrase
 from audio.preparing import Preparation
 from audio.reply import Reply
-from audio.reply_maker import ReplyMaker
-from audio.reply_parts import HeardReport, Part
+from audio.speaking import Speaking
 from audio.tts.base import TtsFactory
-from audio.turns.engine import Committed
+from audio.turns.contract import Committed
 from audio.watch import watch
 
 __all__ = ["Answering", "EventTurn", "SpokenAgent"]
@@ -52,6 +44,9 @@ class Answering:
         host: is told what happens.
         cue_s: silence after a committed turn until a "still thinking" sound.
         give_up_s: silence until an honest failure line; while a tool runs, until a word of patience.
+
+    Attributes:
+        on_settled: called whenever ``settled`` may have come true.
     """
 
     def __init__(
@@ -63,51 +58,52 @@ class Answering:
         self._cue_s = cue_s
         self._give_up_s = give_up_s
         self._scope = Scope("answering")
-        self._reply: Reply | None = None
-        self._sounding = False
+        self._speaking = Speaking(agent, io, tts, host, self._scope)
         self._flight: Flight | None = None
-        self._posed: tuple[Reply, Part] | None = None
         self._turn: asyncio.Task[None] | None = None
-        self._committed: tuple[Committed, float] | None = None
-        self._drained = asyncio.Event()
-        self._replies = ReplyMaker(io, tts, host.emit, self._reached)
         self._preparation = Preparation(agent, self._scope, self._report_prepared)
+        self.on_settled: Callable[[], None] = lambda: None
 
     @property
     def busy(self) -> bool:
         """Whether a reply is being prepared or spoken."""
-        return self._reply is not None
+        return self._speaking.reply is not None
 
     @property
     def settled(self) -> bool:
         """Whether nothing is being prepared, spoken or tidied up."""
-        return self._reply is None and (self._turn is None or self._turn.done())
+        return not self.busy and (self._turn is None or self._turn.done())
 
     @property
     def sounding(self) -> bool:
         """Whether the first sample of a reply was played and the reply has not ended."""
-        return self._sounding
+        return self._speaking.sounding
 
     @property
     def last_sign(self) -> float:
         """When the reply in progress last showed a sign of life; 0 without one."""
-        return 0.0 if self._reply is None else self._reply.last_sign
+        reply = self._speaking.reply
+        return 0.0 if reply is None else reply.last_sign
 
     @property
     def unheard(self) -> str:
         """The user's words whose answer has neither been heard nor had an effect: what follows continues them."""
-        if self._reply is None or self._committed is None or self._sounding or self._reply.tools_done:
-            return ""
-        return self._committed[0].text
+        return self._speaking.unheard
 
     def saying(self) -> str:
         """What is just being said; empty without a reply."""
-        return "" if self._reply is None else self._reply.saying()
+        reply = self._speaking.reply
+        return "" if reply is None else reply.saying()
 
     @property
-    def in_turn(self) -> bool:
-        """Whether a turn of the agent is under way and has the floor."""
-        return self._flight is not None and self._flight.reply is not None
+    def turn(self) -> object:
+        """The turn of the agent that is under way, to be told from others; None without one."""
+        return self._flight
+
+    def may_ask(self, turn: object) -> bool:
+        """Whether a question that came up in ``turn`` may be asked now: nothing is being said, unless by that turn."""
+        flight = self._flight
+        return not self.busy or (flight is not None and flight is turn and flight.reply is not None)
 
     @property
     def under_way(self) -> bool:
@@ -121,9 +117,9 @@ class Answering:
         prepared = self._preparation.commit(committed.text, committed.language)
         if prepared is not None:
             flight.owns(prepared)
-        self._committed = (committed, self._io.time_s)
+        self._speaking.answers(committed)
         ask = partial(self._agent.process_request, committed.text, flight.token)
-        self._turn = self._scope.spawn(self._run(ask, flight, self._turn), "turn")
+        self._begin_task(self._run(ask, flight, self._turn), "turn")
 
     def prepare(self, turn: Committed) -> None:
         """``turn`` will most likely be committed: have the model asked already, in silence."""
@@ -136,7 +132,7 @@ class Answering:
     def apologise(self, text: str, language: str) -> None:
         """Speak ``text`` instead of an answer, if nothing else is being said."""
         if not self.busy:
-            self._turn = self._scope.spawn(self._speak_out(self._begin(language), text), "apology")
+            self._begin_task(self._speaking.speak_out(self._speaking.begin(language), text), "apology")
 
     async def say(self, text: str, language: str) -> None:
         """Speak ``text``, which belongs to no turn; returns when it was heard or cut.
@@ -145,11 +141,11 @@ class Answering:
             GloveError: the voice failed.
         """
         self._clear_floor()
-        reply = self._begin(language)
+        reply = self._speaking.begin(language)
         try:
-            await self._speak_out(reply, text)
+            await self._speaking.speak_out(reply, text)
         finally:
-            if self._reply is reply:  # nobody waits for it any more
+            if self._speaking.reply is reply:  # nobody waits for it any more
                 self.cut()
         if reply.fault is not None:
             raise reply.fault
@@ -173,7 +169,7 @@ class Answering:
                 outcome.append(fault)
                 raise
 
-        self._turn = task = self._scope.spawn(self._run(ask, flight, self._turn), "event")
+        task = self._begin_task(self._run(ask, flight, self._turn), "event")
         try:
             await asyncio.wait([task])
         finally:
@@ -184,9 +180,7 @@ class Answering:
 
     def cue(self, pcm: Pcm) -> None:
         """Play a short sound at the player's rate, unless a reply is being prepared or spoken."""
-        if self._reply is None:
-            player = self._io.player
-            player.enqueue(pcm, player.rate_hz, player.next_generation())
+        self._speaking.cue(pcm)
 
     async def pose(self, text: str, language: str) -> bool:
         """Ask ``text`` aloud, after what the turn is saying, and give the floor to the user while the turn goes on.
@@ -196,79 +190,50 @@ class Answering:
         flight = self._flight
         if flight is None:
             self._clear_floor()
-            reply = self._begin(language)
+            reply = self._speaking.begin(language)
         else:
             reply = flight.reply or self._go_on(flight)
             flight.give_floor()
-        part = reply.say(text)
-        self._posed = posed = (reply, part)
-        await self._speak_out(reply)
-        if self._posed is posed:
-            self._posed = None
-        return part.heard
+        return await self._speaking.ask(reply, text)
 
     @property
     def question_heard(self) -> bool:
         """Whether anything of the question that is being asked was heard already."""
-        return self._posed is not None and self._posed[0].reached(self._posed[1])
+        return self._speaking.question_heard
 
     def give_floor(self) -> None:
         """What is being said ends, and the turn that says it goes on: the user answers a question of it."""
         flight = self._flight
         if flight is not None and flight.reply is not None:
             flight.give_floor()
-        self._end()
+        self._speaking.end()
 
     def take_floor(self) -> None:
         """The question is settled: it is not asked any more, and the turn that asked it goes on."""
-        flight, posed = self._flight, self._posed
+        flight = self._flight
         if flight is not None and flight.reply is None and not flight.token.aborted:
             self._go_on(flight)
-        elif posed is not None and posed[0] is self._reply:
-            self._end()
+        elif self._speaking.poses:
+            self._speaking.end()
 
     def cut(self) -> None:
         """End the reply and its turn now; what was heard of it is reported."""
         flight, self._flight = self._flight, None
-        if flight is None and self._reply is None:
+        if flight is None and not self.busy:
             return
-        self._end()
+        self._speaking.end()
         if flight is not None:
             flight.unwatch()
             flight.token.abort("interrupted")
         if not self._agent.display.pending:
             self._agent.display.clear_stack()
 
-    def _end(self) -> None:
-        """End the reply now; what was heard of it is reported."""
-        reply = self._reply
-        if reply is None:
-            return
-        reports, heard, played = reply.heard(), reply.heard_text(), reply.played
-        self._note_posed(reply)
-        self._io.player.next_generation()
-        reply.void = True
-        self._reply = self._committed = None
-        self._drained.set()
-        if self._sounding:
-            at = self._io.time_s
-            self._host.emit(Interrupted(at, heard, round(played * 1000 / self._io.player.rate_hz)))
-            self._host.emit(AgentSpeechStopped(at, heard))
-        self._sounding = False
-        self._scope.spawn(self._tidy(reply, reports), "tidy")
-        self._host.reply_ended()
-
-    def _note_posed(self, reply: Reply) -> None:
-        """``reply`` is over: note whether the question in it was heard."""
-        if self._posed is not None and self._posed[0] is reply:
-            self._posed[1].heard = reply.reached(self._posed[1])
-
     def _clear_floor(self) -> None:
         """What is being said ends. A turn that waits for the answer to a question goes on waiting."""
-        if self._reply is not None and self._flight is not None and self._flight.reply is self._reply:
+        if self.busy and self._flight is not None and self._flight.reply is self._speaking.reply:
             self.cut()
         else:
-            self._end()
+            self._speaking.end()
 
     async def close(self) -> None:
         """Cut, wait for the turn to put history in order, stop; idempotent."""
@@ -277,12 +242,11 @@ class Answering:
             await asyncio.wait([self._turn], timeout=2.0)
         await self._scope.close()
 
-    def _begin(self, language: str) -> Reply:
-        self._end()
-        self._drained.clear()
-        self._reply = self._replies.make(language)
-        self._host.reply_began()
-        return self._reply
+    def _begin_task(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        """Run ``work`` as the turn in progress."""
+        self._turn = task = self._scope.spawn(work, name)
+        task.add_done_callback(lambda _: self.on_settled())
+        return task
 
     def _take_off(self, language: str, *, awaited: bool) -> Flight:
         self._flight = flight = Flight(language, self._go_on, awaited=awaited)
@@ -291,7 +255,7 @@ class Answering:
 
     def _go_on(self, flight: Flight) -> Reply:
         """The turn has the floor, with a reply of its own."""
-        reply = self._begin(flight.language)
+        reply = self._speaking.begin(flight.language)
         watching = watch(
             reply,
             flight.token,
@@ -299,7 +263,9 @@ class Answering:
             awaited=flight.awaited,
             cue_s=self._cue_s,
             give_up_s=self._give_up_s,
-            on_too_slow=lambda: self._report_fault(GloveVoiceError("ERR_TURN_TIMEOUT", "The answer took too long.")),
+            on_too_slow=lambda: self._speaking.report_fault(
+                GloveVoiceError("ERR_TURN_TIMEOUT", "The answer took too long.")
+            ),
         )
         flight.speak_in(reply, self._scope.spawn(watching, "watch"))
         return reply
@@ -309,13 +275,13 @@ class Answering:
             if previous is not None:
                 await asyncio.wait([previous])
             if not flight.token.aborted:
-                self._reached("asked", self._io.time_s)
+                self._speaking.reached("asked", self._io.time_s)
                 await self._ask(ask, flight)
             if self._flight is not flight:
                 return
             reply = flight.reply or self._go_on(flight)
             self._flight = None
-            await self._speak_out(reply, awaited=flight.awaited)
+            await self._speaking.speak_out(reply, awaited=flight.awaited)
         finally:
             flight.unwatch()
             flight.let_go()
@@ -337,72 +303,21 @@ class Answering:
             self._agent.remove_subscriber(flight)
 
     def _fail(self, flight: Flight, fault: GloveError, line: str) -> None:
-        self._report_fault(fault)
+        self._speaking.report_fault(fault)
         if flight.awaited and self._flight is flight:
             (flight.reply or self._go_on(flight)).say(line)
-
-    async def _speak_out(self, reply: Reply, text: str | None = None, *, awaited: bool = False) -> None:
-        """Wait until ``reply`` (after saying ``text``) was heard to its end, and report what was heard.
-
-        ``awaited``: somebody waits for it, so that a reply without a word is at least a sound.
-        """
-        if reply.void:
-            return
-        if text is not None:
-            reply.say(text)
-        await reply.spoken()
-        if awaited and not (reply.void or reply.audible or reply.fault):
-            reply.sound(earcons.done(self._io.player.rate_hz))
-        while not reply.void and not self._io.player.idle:
-            self._drained.clear()
-            await self._drained.wait()
-        if reply.void:
-            return
-        if reply.fault is not None:
-            self._report_fault(reply.fault)
-        heard, reports = reply.heard_text(), reply.heard()
-        self._note_posed(reply)
-        if self._sounding:
-            self._host.emit(AgentSpeechStopped(self._io.time_s, heard))
-        self._sounding = False
-        self._reply = self._committed = None
-        self._host.reply_ended()
-        await self._tidy(reply, reports)
-
-    async def _tidy(self, reply: Reply, reports: list[HeardReport]) -> None:
-        try:
-            for report in reports:
-                if report.reply_id:
-                    await self._agent.report_heard(report.reply_id, report.text, report.complete)
-        finally:
-            await reply.close()
 
     def _report_prepared(self, used: bool) -> None:
         self._host.emit(Metric(self._io.time_s, "prepared", data={"used": used}))
 
-    def _report_fault(self, fault: GloveError) -> None:
-        self._host.emit(VoiceFault(self._io.time_s, fault.code, str(fault)))
-
-    def _reached(self, step: str, at: float) -> None:
-        if self._committed is not None:
-            self._host.reached(step, at)
-
     def follow_player(self) -> None:
         """Be told by the player what is heard."""
-        follow_player(self._io, self.playback_started, lambda _: self.playback_drained())
+        self._speaking.follow_player()
 
     def playback_started(self, at: float) -> None:
         """The player handed the first sample of something to the sink, at ``at`` seconds on the media clock."""
-        if self._reply is None or self._sounding:
-            return
-        self._sounding = True
-        self._host.reply_sounds()
-        self._host.emit(AgentSpeechStarted(at))
-        if self._committed is not None and (metric := voice_to_voice(self._reply, *self._committed, at)) is not None:
-            self._host.emit(metric)
+        self._speaking.playback_started(at)
 
     def playback_drained(self) -> None:
         """The player has nothing left."""
-        if self._reply is not None:
-            self._reply.sounds()
-        self._drained.set()
+        self._speaking.playback_drained()

@@ -31,6 +31,7 @@ from agents.questions.contract import Dialogue, GoesOn, NotUnderstood, Refused, 
 from agents.questions.renderers import dialogue_for
 from agents.questions.sentences import phrase
 from audio.answering import Answering
+from audio.changes import Changes
 from audio.listening import Listening
 from audio.turns.contract import Committed
 from audio.turns.stop import says_stop
@@ -52,9 +53,6 @@ LATE_S = 15.0
 CROSSING_S = 1.0
 """How soon after a question was settled on a screen speech is still meant for it."""
 
-LOOK_S = 0.05
-"""How often it is looked whether the moment has come."""
-
 _WAITING_ANSWERS = 8
 
 
@@ -64,6 +62,7 @@ class Question:
 
     Attributes:
         slot: where it stands on the stack.
+        turn: the turn of the agent in which it came up, or None.
         dialogue: the part of it that is asked now.
         language: what it is asked in.
         heard: whether anything of this part was heard.
@@ -76,6 +75,7 @@ class Question:
     """
 
     slot: Slot
+    turn: object
     dialogue: Dialogue
     language: str
     heard: bool = False
@@ -112,6 +112,7 @@ class Asking:
         answering: the agent's side of the session.
         listening: the user's side.
         display: the stack. Questions that stand there already are asked, too.
+        changes: of either side; told of those to questions.
         language: the language of the conversation (BCP-47 primary tag).
         discarded: called with a reason when the user's words came too late.
     """
@@ -121,6 +122,7 @@ class Asking:
         answering: Answering,
         listening: Listening,
         display: DisplayManager,
+        changes: Changes,
         *,
         language: Callable[[], str],
         discarded: Callable[[str], None],
@@ -128,10 +130,11 @@ class Asking:
         self._answering = answering
         self._listening = listening
         self._display = display
+        self._changes = changes
         self._language = language
         self._discarded = discarded
         self._scope = Scope("asking")
-        self._held: dict[str, Callable[[], None]] = {}
+        self._held: dict[str, tuple[Callable[[], None], object]] = {}
         self._question: Question | None = None
         self._late: Question | None = None
         self._off = [
@@ -195,6 +198,7 @@ class Asking:
         if question.answers.full():
             question.answers.get_nowait()
         question.answers.put_nowait(committed)
+        self._changes.tell()
         return True
 
     def speech(self) -> None:
@@ -214,19 +218,20 @@ class Asking:
         if self._question is not None and self._question.task is not None:
             self._question.task.cancel()
         self._question = self._late = None
+        self._changes.tell()
 
     async def close(self) -> None:
         """Withdraw the questions that were to be asked; idempotent."""
         self.detach()
         held, self._held = self._held, {}
-        for slot_id, release in held.items():
+        for slot_id, (release, _) in held.items():
             release()
             self._display.remove_slot(slot_id)
         await self._scope.close()
 
     def _pushed(self, slot: Slot) -> None:
         if slot.blocking:
-            self._held[slot.id] = self._display.hold(slot.id)
+            self._held[slot.id] = self._display.hold(slot.id), self._answering.turn
             self._next()
 
     def _touched(self, slot: Slot) -> None:
@@ -234,13 +239,14 @@ class Asking:
             self._question.since = clock.now()
 
     def _resolved(self, slot: Slot) -> None:
-        release = self._held.pop(slot.id, None)
-        if release is not None:
-            release()
+        held = self._held.pop(slot.id, None)
+        if held is not None:
+            held[0]()
         question = self._question
         if question is None or question.slot.id != slot.id:
             return
         self._question = None
+        self._changes.tell()
         question.over_at = clock.now()
         if question.task is not None and question.task is not asyncio.current_task():
             question.task.cancel()
@@ -255,8 +261,10 @@ class Asking:
         waiting = {slot.id: slot for slot in self._display.pending}
         slot = next((waiting[slot_id] for slot_id in self._held if slot_id in waiting), None)
         if slot is not None:
-            self._question = question = Question(slot, dialogue_for(self._display, slot), self._language())
+            dialogue, turn = dialogue_for(self._display, slot), self._held[slot.id][1]
+            self._question = question = Question(slot, turn, dialogue, self._language())
             question.task = self._scope.spawn(self._pursue(question), "question")
+            self._changes.tell()
 
     async def _pursue(self, question: Question) -> None:
         try:
@@ -306,7 +314,7 @@ class Asking:
     async def _pose(self, question: Question, text: str) -> None:
         """Speak ``text`` when nothing else is being said, until something of it was heard or there is an answer."""
         for _ in range(MOST_POSED):
-            await self._silence()
+            await self._silence(question)
             if not question.answers.empty():
                 break
             self._listening.asked()
@@ -315,24 +323,25 @@ class Asking:
         question.heard = question.begun = True
         question.since = clock.now()
 
-    async def _silence(self) -> None:
-        """Wait until the user is silent, and the agent too, unless it is the turn itself that speaks."""
-        while self._listening.user_speaks or (self._answering.busy and not self._answering.in_turn):
-            await asyncio.sleep(LOOK_S)
+    async def _silence(self, question: Question) -> None:
+        """Wait until the user is silent, and the agent too, unless it is the turn that asks which speaks."""
+        await self._changes.until(lambda: not self._listening.user_speaks and self._answering.may_ask(question.turn))
 
     async def _answer(self, question: Question) -> Committed | None:
         """The user's next words, or None when none were begun in time."""
-        while question.answers.empty():
-            if clock.now() - question.since >= ANSWER_S and not self._listening.user_speaks:
+        while True:
+            deadline = question.since + ANSWER_S
+            if await self._changes.until(lambda: not question.answers.empty(), deadline):
+                return question.answers.get_nowait()
+            await self._changes.until(lambda: not self._listening.user_speaks or not question.answers.empty())
+            if question.answers.empty() and question.since + ANSWER_S <= deadline:
                 return None
-            await asyncio.sleep(LOOK_S)
-        return question.answers.get_nowait()
 
     async def _give_up(self, question: Question, key: str, error: QuestionClosed) -> None:
         """Say that the question is dropped, and drop it, unless a late answer makes it unnecessary."""
-        await self._silence()
+        await self._silence(question)
         await self._answering.pose(phrase(key, question.language), question.language)
-        await self._silence()
+        await self._silence(question)
         while not question.answers.empty():
             late = question.answers.get_nowait()
             verdict = question.verdict(late.text, late.language)

@@ -14,6 +14,7 @@ from agents.base.errors import GloveVoiceError
 from audio.announcing import Moments
 from audio.answering import Answering, SpokenAgent
 from audio.asking import Asking
+from audio.changes import Changes
 from audio.events import (
     Discarded,
     ModeChanged,
@@ -68,7 +69,8 @@ class Conversation:
         self._answering: Answering | None = None
         self._listening: Listening | None = None
         self._asking: Asking | None = None
-        self._moments = Moments(self)
+        self._changes = Changes()
+        self._moments = Moments(self, self._changes)
         self._meter = TurnMeter(self.events.emit)
         self._recent = RecentTalk(self.events)
         self._carried, self._carried_at = "", 0.0
@@ -254,6 +256,10 @@ class Conversation:
         if self._answering is not None:
             self._answering.cue(pcm)
 
+    def changed(self) -> None:
+        """Something that is waited for may hold now, and no event tells so."""
+        self._changes.tell()
+
     def progress(self) -> object:
         """Sound played, sound recognised, the last sign of the agent."""
         sign = 0.0 if self._answering is None else self._answering.last_sign
@@ -264,6 +270,7 @@ class Conversation:
         if self._vad is not None:
             self._vad.set_ducked(True)
         urgent, self._urgent = self._urgent, False
+        self._changes.tell()
         if self._listening is not None:
             self._listening.reply_began(urgent=urgent)
         self._move(Mode.THINKING)
@@ -280,6 +287,7 @@ class Conversation:
             self._engine.barge_in.release()
         self._io.player.resume()
         self._active_at = clock.now()
+        self._changes.tell()
         self._meter.reply_ended(self._io.time_s, over=self._answering is None or not self._answering.under_way)
         if self._listening is not None:
             self._listening.reply_ended()
@@ -289,6 +297,7 @@ class Conversation:
         """Publish an event."""
         self.events.emit(event)
         self._meter.note(event)
+        self._changes.tell()
 
     def reached(self, step: str, at: float) -> None:
         """The answer to the turn has come so far."""

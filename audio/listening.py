@@ -60,6 +60,10 @@ class ListeningHost(Protocol):
         """What was heard is no turn."""
         ...
 
+    def changed(self) -> None:
+        """The talk key is up."""
+        ...
+
     def progress(self) -> object:
         """Something that differs from the last time whenever anything moved."""
         ...
@@ -181,6 +185,7 @@ class Listening:
         self._mute = who
         if who is Mute.USER:
             self._key.reset()
+            self._host.changed()
         if not fresh and who is not Mute.USER:
             return
         self._ear.forget()
@@ -258,6 +263,7 @@ class Listening:
     def talk_commit(self) -> None:
         """The key was released."""
         self._engine.commit()
+        self._host.changed()
 
     def talk_drop(self) -> None:
         """The key was pressed by mistake."""

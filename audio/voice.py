@@ -125,6 +125,7 @@ class GloveVoice(Conversation):
         self._listening = Listening(self, self._io, self._ears(self._engine), settings, self._attending)
         self._active_at = clock.now()
         self._answering.follow_player()
+        self._answering.on_settled = self._engine.on_settled = self._changes.tell
         engine = self._engine
         engine.context = self._recent.turns
         engine.barge_in.own_words = self._answering.saying
@@ -140,6 +141,7 @@ class GloveVoice(Conversation):
             self._answering,
             self._listening,
             self._agent.display,
+            self._changes,
             language=lambda: self._language,
             discarded=self.discarded,
         )

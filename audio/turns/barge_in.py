@@ -78,6 +78,7 @@ class BargeIn:
     Attributes:
         own_words: what the agent has just said, of which an echo may be heard.
         is_far: whether the voice is that of somebody at another table.
+        on_released: called when the floor is free again.
     """
 
     def __init__(
@@ -91,6 +92,7 @@ class BargeIn:
         self.times = times or BargeInTimes()
         self.own_words: Callable[[], str] = str
         self.is_far: Callable[[], bool] = bool
+        self.on_released: Callable[[], None] = lambda: None
         self.floor = Floor.FREE
         self._timer: asyncio.TimerHandle | None = None
         self._suspected = ""
@@ -172,6 +174,7 @@ class BargeIn:
         self._empty = False
         self._confirmed_at = None
         self.floor = Floor.FREE
+        self.on_released()
 
     def _counts(self, text: str, language: str) -> bool:
         """Whether ``text`` is more than a hum, a nod, or the agent's own words."""

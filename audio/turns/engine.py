@@ -8,7 +8,7 @@ Whether the utterance is a turn is decided in ``deciding``, whether it interrupt
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import structlog
 
@@ -55,6 +55,7 @@ class TurnEngine(Addressed):
     Attributes:
         phase: where the user is in an utterance.
         barge_in: decides whether speech over the agent takes the floor.
+        on_settled: called whenever ``settled`` may have come true.
     """
 
     def __init__(
@@ -79,7 +80,9 @@ class TurnEngine(Addressed):
         self._deciding = Deciding(
             self, host, self, self._over, transcriber, detector or RuleDetector(), progress, scope, limits
         )
+        self.on_settled: Callable[[], None] = lambda: None
         self.barge_in = self._over.barge_in
+        self.barge_in.on_released = self._tell_settled
         self.barge_in.is_far = lambda: self._deciding.speaker.is_far(progress.sample)
         self._misfired = False
         self._heard_at = float("-inf")
@@ -319,6 +322,7 @@ class TurnEngine(Addressed):
             if self._gate is not None:
                 self._gate.cancel()
             self.barge_in.misfire()
+            self._tell_settled()
             self.host.false_start()
             return
         elif self.phase in (Phase.SPEAKING, Phase.TRAILING):
@@ -349,6 +353,11 @@ class TurnEngine(Addressed):
         if self.vad is not None and self.vad.is_speaking:
             self.vad.reset()
         self.phase = Phase.QUIET
+        self._tell_settled()
+
+    def _tell_settled(self) -> None:
+        if self.settled:
+            self.on_settled()
 
     def _partial(self, text: str, language: str, *, complete: bool = False) -> None:
         if self._live is not None:

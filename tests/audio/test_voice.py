@@ -515,7 +515,7 @@ async def test_compaction_is_never_spoken() -> None:
     async with Session(ScriptedModel([])) as session:
         answering = session.voice._answering
         assert answering is not None
-        reply = answering._begin("en")
+        reply = answering._speaking.begin("en")
         for event in (
             CompactionStart(1),
             TextDelta("Summary of it all.", "r"),
@@ -523,7 +523,7 @@ async def test_compaction_is_never_spoken() -> None:
             TextDelta("Hi.", "r"),
         ):
             await reply.record(event)
-        await answering._speak_out(reply)
+        await answering._speaking.speak_out(reply)
         assert session.of("agent_speech_stopped")[0].heard == "Hi."
 
 
@@ -540,7 +540,7 @@ async def test_an_open_question_of_a_tool_survives_an_interruption() -> None:
         await asyncio.sleep(0.1)
         answering = session.voice._answering
         assert answering is not None
-        answering._begin("en")
+        answering._speaking.begin("en")
         session.voice.interrupt()
         await asyncio.sleep(0.1)
         assert session.glove.display.pending
