@@ -127,6 +127,11 @@ class RealtimeAgent:
         return self.link.adapter
 
     @property
+    def player(self) -> Player | None:
+        """What plays the agent's speech; None where the owner does."""
+        return self._player
+
+    @property
     def is_connected(self) -> bool:
         """Whether a session hears the user at this moment."""
         return self.link.stands
