@@ -41,12 +41,9 @@ class Lane:
         self._waiting: deque[_Waiting] = deque()
         self._task: asyncio.Task[None] | None = None
         self._failing = False
+        self._open = asyncio.Event()
+        self._open.set()
         self.dropped = 0
-
-    @property
-    def idle(self) -> bool:
-        """Whether nothing is under way."""
-        return self._task is None
 
     def put(self, step: Step, *, is_sound: bool = False) -> None:
         """Run ``step`` after all that were put before."""
@@ -55,6 +52,14 @@ class Lane:
             self._make_room()
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._run(), name=self._name)
+
+    def pause(self) -> None:
+        """Begin no step until ``resume``."""
+        self._open.clear()
+
+    def resume(self) -> None:
+        """Go on; no effect unless paused."""
+        self._open.set()
 
     def drop_sound(self) -> None:
         """Forget the steps with sound that have not begun."""
@@ -75,7 +80,9 @@ class Lane:
 
     async def _run(self) -> None:
         while self._waiting:
-            await self._try(self._waiting.popleft().step)
+            await self._open.wait()
+            if self._waiting:  # they may have been forgotten meanwhile
+                await self._try(self._waiting.popleft().step)
         self._task = None
 
     async def _try(self, step: Step) -> None:

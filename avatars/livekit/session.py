@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from agents.base import clock
 from audio.pcm import Pcm, wire_bytes
-from avatars.cloud import RENEWAL_GAP_S, CloudAvatar
+from avatars.cloud import RENEWAL_GAP_S, CloudAvatar, State
 from avatars.contract import (
     AvatarError,
     AvatarView,
@@ -29,7 +29,7 @@ from avatars.livekit.protocol import (
     REJECTED,
     read_report,
 )
-from avatars.livekit.wire import AvatarWire, ByteStream
+from avatars.livekit.wire import AvatarWire, ByteStream, Presence
 from avatars.unplayed import Utterance
 
 ARRIVAL_S = 30.0
@@ -111,10 +111,9 @@ class LiveKitAvatar(CloudAvatar):
         self._offs = ()
 
     def _listen(self, view: AvatarView) -> None:
-        if self._wire.present:
-            self._flow()
-        else:
-            self._await_arrival()
+        self._lane.resume()
+        self._await_arrival()
+        self._on_presence(self._wire.presence)
 
     async def _quiet(self) -> None:
         self._leave_room()
@@ -140,15 +139,18 @@ class LiveKitAvatar(CloudAvatar):
 
     async def _give_up(self, fault: AvatarError) -> None:
         async with self._door:
-            if self.is_connected and not self._wire.present:
+            if self.is_connected and not self._flowing:
                 self._fault(fault)
                 await self._end(fault)
 
-    def _on_presence(self, present: bool) -> None:
-        if present and self._arrival is not None:
-            self._arrival.cancel()
-            self._arrival = None
-        if present:
+    def _on_presence(self, presence: Presence) -> None:
+        if presence is Presence.UNKNOWN:
+            self._lane.pause()
+        elif presence is Presence.HERE:
+            if self._arrival is not None and self._state is State.CONNECTED:
+                self._arrival.cancel()
+                self._arrival = None
+            self._lane.resume()
             self._flow()
         elif self._flowing:
             self.request_renewal()

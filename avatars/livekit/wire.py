@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from enum import Enum
 from typing import Protocol
 
 OnCall = Callable[[str, str], str]
 """Answers a call, given the caller's identity and the payload."""
+
+
+class Presence(Enum):
+    """Whether the face is in the room: it hears what is sent, it is not there, or the room itself is lost for now."""
+
+    HERE = "here"
+    AWAY = "away"
+    UNKNOWN = "unknown"
 
 
 class ByteStream(Protocol):
@@ -30,12 +39,12 @@ class AvatarWire(Protocol):
         ...
 
     @property
-    def present(self) -> bool:
-        """Whether the face is in the room and shows its picture: only then does it hear what is sent."""
+    def presence(self) -> Presence:
+        """``HERE`` once the face shows its picture: from then on it hears what is sent."""
         ...
 
-    def on_presence(self, listener: Callable[[bool], None]) -> Callable[[], None]:
-        """Call ``listener`` whenever ``present`` changes. Returns an unsubscribe function (idempotent)."""
+    def on_presence(self, listener: Callable[[Presence], None]) -> Callable[[], None]:
+        """Call ``listener`` whenever ``presence`` changes. Returns an unsubscribe function (idempotent)."""
         ...
 
     async def open_stream(self, topic: str, attributes: Mapping[str, str]) -> ByteStream:
