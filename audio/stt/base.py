@@ -81,7 +81,10 @@ class SttFinal(SttEvent):
 
 @dataclass(frozen=True)
 class SttFault(SttEvent):
-    """Something went wrong; the adapter tries to recover by itself until ``SttClosed``."""
+    """Something went wrong; the adapter tries to recover by itself until ``SttClosed``.
+
+    From an adapter that is connected it stands for the final that was due next, which will not come.
+    """
 
     type: ClassVar[str] = "error"
     error: Exception

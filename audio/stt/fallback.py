@@ -8,6 +8,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 
 import numpy as np
+import structlog
 
 from agents.base.backoff import Backoff
 from agents.base.errors import GloveVoiceError
@@ -26,11 +27,16 @@ from audio.stt.base import (
     Transcript,
 )
 
+log = structlog.get_logger(__name__)
+
 SEGMENT_PATIENCE_S = 5.0
 """How long the first may take for a whole utterance, in seconds."""
 
 STREAM_PATIENCE_S = 1.5
 """How long the first may take for a final after a flush, in seconds; the second needs time too."""
+
+CONNECT_PATIENCE_S = 5.0
+"""How long the first may take to connect, in seconds; until then the appliance does not listen."""
 
 KEPT_S = 30.0
 """Most sound of one utterance that is kept for the second, in seconds; the oldest is forgotten first."""
@@ -77,8 +83,9 @@ class FallbackSegmentStt(SegmentStt):
         """See ``SegmentStt``. For programs without a loop, which each call asks anew."""
         try:
             return self._first.transcribe(pcm, language)
-        except GloveVoiceError:
-            return self._second.transcribe(pcm, language)
+        except Exception as fault:  # noqa: BLE001 - a recogniser may fail in any way
+            log.warning("second recogniser takes over", error=repr(fault))
+        return self._second.transcribe(pcm, language)
 
     async def recognise(self, pcm: Pcm, language: str | None = None, executor: Executor | None = None) -> Transcript:
         """See ``SegmentStt``. Raises what the second raises."""
@@ -86,10 +93,10 @@ class FallbackSegmentStt(SegmentStt):
             try:
                 async with asyncio.timeout(self._patience_s):
                     heard = await self._first.recognise(pcm, language, executor)
-            except GloveVoiceError as fault:
-                self._standby.failed(fault)
             except TimeoutError:
                 self._standby.failed(_slow(self._patience_s))
+            except Exception as fault:  # noqa: BLE001 - a recogniser may fail in any way
+                self._standby.failed(as_stt_error(fault))
             else:
                 self._standby.succeeded()
                 return heard
@@ -103,9 +110,13 @@ class FallbackSegmentStt(SegmentStt):
 
 @dataclass(eq=False)
 class _Question:
-    """An utterance for which a final was asked. ``hurry``: it is settled, or the first will not answer it."""
+    """An utterance for which a final was asked.
+
+    ``whole``: the first has heard all of it. ``hurry``: it is settled, or the first will not answer it.
+    """
 
     sound: Pcm
+    whole: bool
     settled: bool = False
     hurry: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -144,6 +155,7 @@ class FallbackStt(StreamingStt):
         self._standby = Standby(type(first).__name__, backoff, on_trouble)
         self._kept: deque[Pcm] = deque()
         self._kept_samples = 0
+        self._whole = True
         self._scope: Scope | None = None
         self._first_open = self._first_good = False
         self._questions: deque[_Question] = deque()
@@ -164,8 +176,14 @@ class FallbackStt(StreamingStt):
         if self._scope is not None:
             return
         scope = self._scope = Scope("recogniser with a fallback")
-        if not await self._connect_first() and self._scope is scope:
-            scope.spawn(self._reconnect(), "reconnect")
+        try:
+            opened = await self._connect_first(scope)
+        except BaseException:
+            if self._scope is scope:
+                self._scope = None
+            raise
+        if not opened and self._scope is scope:
+            scope.spawn(self._reconnect(scope), "reconnect")
 
     def send_audio(self, pcm: Pcm) -> None:
         """See ``StreamingStt``."""
@@ -175,6 +193,7 @@ class FallbackStt(StreamingStt):
         self._kept_samples += pcm.size
         while self._kept_samples > KEPT_S * CAPTURE_RATE_HZ:
             self._kept_samples -= self._kept.popleft().size
+        self._whole = self._whole and self._first_open
         self._first.send_audio(pcm)
 
     def flush_utterance(self) -> None:
@@ -182,10 +201,11 @@ class FallbackStt(StreamingStt):
         if not self._kept or self._scope is None:
             self.events.emit(SttFinal(""))
             return
-        question = _Question(self._take())
+        whole = self._whole
+        question = _Question(self._take(), whole)
         self._scope.spawn(self._answer(question), "final")
         hears = self._first_open and self._first.is_connected and self._first_good and self._standby.may_try
-        if not hears:
+        if not (hears and whole):
             question.hurry.set()
         if self._first_open:
             self._questions.append(question)
@@ -205,21 +225,33 @@ class FallbackStt(StreamingStt):
         sound = np.concatenate(self._kept) if self._kept else silence(0)
         self._kept.clear()
         self._kept_samples = 0
+        self._whole = True
         return sound
 
-    async def _connect_first(self) -> bool:
+    async def _connect_first(self, scope: Scope) -> bool:
+        """Whether the first is connected now, and still wanted."""
+        fault: GloveVoiceError
         try:
-            await self._first.connect()
-        except GloveVoiceError as fault:
+            async with asyncio.timeout(CONNECT_PATIENCE_S):
+                await self._first.connect()
+        except TimeoutError:
+            fault = _slow(CONNECT_PATIENCE_S)
+        except Exception as failure:  # noqa: BLE001 - a recogniser may fail in any way
+            fault = as_stt_error(failure)
+        else:
+            if self._scope is scope:
+                self._first_open = self._first_good = True
+            elif self._scope is None:
+                await self._first.disconnect()
+            return self._scope is scope
+        if self._scope is scope:
             self._standby.failed(fault)
-            return False
-        self._first_open = self._first_good = True
-        return True
+        return False
 
-    async def _reconnect(self) -> None:
+    async def _reconnect(self, scope: Scope) -> None:
         while True:
             await asyncio.sleep(self._standby.wait_s)
-            if await self._connect_first():
+            if await self._connect_first(scope):
                 return
 
     async def _answer(self, question: _Question) -> None:
@@ -232,10 +264,11 @@ class FallbackStt(StreamingStt):
         if question.settled:
             return
         question.settled = True
+        sound, question.sound = question.sound, silence(0)  # the question may wait long for the first
         try:
-            heard = await self._second.recognise(question.sound, self._language)
-        except GloveVoiceError as fault:
-            self.events.emit(SttFault(fault))
+            heard = await self._second.recognise(sound, self._language)
+        except Exception as fault:  # noqa: BLE001 - a recogniser may fail in any way
+            self.events.emit(SttFault(as_stt_error(fault)))
         else:
             self.events.emit(SttFinal(heard.text, heard.language))
 
@@ -252,28 +285,33 @@ class FallbackStt(StreamingStt):
                 self._first_good = False
                 self._standby.failed(as_stt_error(event.error))
                 self._hurry()
+                if self._first.is_connected and self._questions:
+                    self._questions.popleft()  # in place of its final
             case SttClosed():
                 self._first_open = False
                 self._hurry()
                 self._questions.clear()
-                self._scope.spawn(self._reconnect(), "reconnect")
+                if self._standby.may_try:  # it gave up without a word, and would again at once
+                    self._standby.failed(_gone())
+                self._scope.spawn(self._reconnect(self._scope), "reconnect")
             case _:
                 pass
 
     def _final(self, event: SttFinal) -> None:
-        if not event.text and not self._first_good:
-            return self._hurry()  # it lost what was said
+        question = self._questions.popleft() if self._questions else None
+        if not event.text and not self._first_good:  # it lost what was said
+            if question is not None:
+                question.hurry.set()
+            return
         self._first_good = True
         self._standby.succeeded()
-        if not self._questions:
+        if question is None:
             self._take()
-            return self.events.emit(event)
-        question = self._questions.popleft()
-        if not question.settled:
+            self.events.emit(event)
+        elif question.whole and not question.settled:
             question.settled = True
             question.hurry.set()
             self.events.emit(event)
-        return None
 
     def _hurry(self) -> None:
         for question in self._questions:
@@ -285,6 +323,10 @@ def as_stt_error(fault: Exception) -> GloveVoiceError:
     if isinstance(fault, GloveVoiceError):
         return fault
     return GloveVoiceError("ERR_STT_CONNECTION", f"The recogniser failed: {fault}", cause=fault)
+
+
+def _gone() -> GloveVoiceError:
+    return GloveVoiceError("ERR_STT_DISCONNECTED", "The recogniser closed the connection.", "It is opened again.")
 
 
 def _slow(patience_s: float) -> GloveVoiceError:
