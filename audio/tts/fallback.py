@@ -150,8 +150,8 @@ class FallbackVoice(TtsAdapter):
             return
         except TimeoutError:
             fault: GloveError = _slow(OPEN_PATIENCE_S)
-        except GloveVoiceError as refusal:
-            fault = refusal
+        except Exception as failure:  # noqa: BLE001 - a voice may fail in any way
+            fault = as_voice_error(failure)
         if not self._destroyed:
             failed = self._switch(fault)
             await failed.destroy()
@@ -213,9 +213,9 @@ class FallbackVoice(TtsAdapter):
         await failed.destroy()
         try:
             await self._voice.open()
-        except GloveVoiceError as fault:
+        except Exception as fault:  # noqa: BLE001 - a voice may fail in any way
             self._over = True
-            self.events.emit(TtsFault(fault))
+            self.events.emit(TtsFault(as_voice_error(fault)))
 
     async def _watch(self) -> None:
         """The first voice may not be silent for long before its first sound, nor behind the end of the text."""

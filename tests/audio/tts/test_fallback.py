@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from agents.base.errors import GloveError
+from agents.base.errors import GloveError, GloveVoiceError
 from audio.tts.base import AudioChunk, PieceDone, TtsAdapter, TtsDone, TtsEvent, TtsFault
 from audio.tts.fallback import FallbackTts
-from audio.tts.scripted import ScriptedVoice
+from audio.tts.scripted import ScriptedTts, ScriptedVoice
 
 
 def events_of(tts: TtsAdapter) -> list[TtsEvent]:
@@ -131,6 +131,26 @@ async def test_when_both_fail_it_is_said_once() -> None:
     voices = FallbackTts(ScriptedVoice(fault="before_audio"), ScriptedVoice(fault="open"))
     events = await say(voices, "Hello.")
     assert [type(event) for event in events] == [TtsFault]
+
+
+class OddVoice(ScriptedTts):
+    """Cannot be opened, and says so with what no voice should raise."""
+
+    async def prepare(self) -> None:
+        raise OSError("no device")
+
+
+def odd(language: str) -> OddVoice:
+    return OddVoice(ScriptedVoice(), language)
+
+
+async def test_a_first_that_fails_in_an_odd_way_is_replaced_all_the_same() -> None:
+    assert words(await say(FallbackTts(odd, ScriptedVoice()), "Hello.")) == [(0, "Hello.")]
+
+
+async def test_a_second_that_fails_in_an_odd_way_is_a_fault_and_not_a_silence() -> None:
+    (event,) = await say(FallbackTts(ScriptedVoice(fault="before_audio"), odd), "Hello.")
+    assert isinstance(event, TtsFault) and isinstance(event.error, GloveVoiceError)
 
 
 async def test_destroyed_it_is_silent() -> None:
