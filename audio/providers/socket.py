@@ -97,7 +97,7 @@ async def dial(target: Target, *, pong_s: float | None = PONG_S) -> LiveConnecti
         ConnectionRefused: nobody answered, or not with a connection.
     """
     from websockets.asyncio.client import connect
-    from websockets.exceptions import InvalidHandshake, InvalidStatus, InvalidURI
+    from websockets.exceptions import InvalidHandshake, InvalidProxy, InvalidStatus, InvalidURI
 
     from agents.models.openai_compatible import is_loopback
 
@@ -117,7 +117,10 @@ async def dial(target: Target, *, pong_s: float | None = PONG_S) -> LiveConnecti
     except InvalidStatus as fault:
         body = bytes(fault.response.body or b"")[:500].decode("utf-8", "replace")
         refused = ConnectionRefused(fault.response.status_code, body)
-    except InvalidURI:
+    except (InvalidProxy, ImportError):
+        # A scheme that is not known, or one whose package is not installed (SOCKS).
+        refused = ConnectionRefused(None, "the proxy that the environment names cannot be used")
+    except (InvalidURI, ValueError):
         # The library's message quotes the address, which may hold a token.
         refused = ConnectionRefused(None, f"{urlsplit(target.url).scheme or 'nothing'} is no address of a service")
     except (InvalidHandshake, OSError, TimeoutError, EOFError) as fault:
@@ -136,7 +139,7 @@ def json_object(message: Message) -> dict[str, Any]:
     """The JSON object in ``message``; empty if it is none."""
     try:
         told = json.loads(message)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return cast("dict[str, Any]", told) if isinstance(told, dict) else {}
 

@@ -267,6 +267,11 @@ class SocketStt(StreamingStt):
         except* _Over as over:
             first = over.exceptions[0]
             fault = first.fault if isinstance(first, _Over) else None
+        except* Exception:
+            # Whatever a service or an adapter comes up with: a session that ended of it would be deaf for ever.
+            provider = self._wire.account.provider
+            log.exception("a connection to a recogniser failed", provider=provider)
+            fault = GloveVoiceError("ERR_STT_DISCONNECTED", f"{provider} was not understood.", "It is asked again.")
         finally:
             self._connected = False
             with contextlib.suppress(ConnectionEnded):
@@ -340,16 +345,15 @@ class SocketStt(StreamingStt):
                 raise _Over(event.error)
             case SttPartial():
                 self._healthy()
-                if (
-                    self._unanswered.owed or self._unanswered.fresh
-                ):  # else it repeats what was committed, or dreams of the silence
+                # What comes with nothing owed repeats what was committed, or dreams of the silence.
+                if self._unanswered.owed or self._unanswered.fresh:
                     self._partial = event.text.strip()
                     self.events.emit(SttPartial(self._partial))
             case SttFinal():
                 self._healthy()
                 self._emit_final(event)
             case SttFault():
-                self._unanswered.clear()  # sent again, it would be refused again
+                self._unanswered.answered()  # sent again, it would be refused again
                 self.events.emit(event)
             case _:
                 pass

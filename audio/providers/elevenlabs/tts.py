@@ -7,8 +7,8 @@ more than a hundred characters. The times of its characters say which words were
 from __future__ import annotations
 
 import base64
-import binascii
 import json
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,6 +33,9 @@ VOICE = "21m00Tcm4TlvDq8ikWAM"
 RATES_HZ = (8_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000)
 KEEP_ALIVE_S = 8.0
 """The service gives up an input stream after 20 seconds of silence."""
+
+LATEST_MS = 600_000
+"""No character of a chunk is spoken later than this."""
 
 SCHEDULE = (60, 120, 160, 250)
 """Characters after which sound is made of a long sentence before it is complete."""
@@ -168,7 +171,7 @@ class ElevenLabsWire:
             return np.zeros(0, np.int16)
         try:
             data = self._odd + base64.b64decode(sound)
-        except binascii.Error:
+        except ValueError:
             return np.zeros(0, np.int16)
         whole = len(data) // 2 * 2
         self._odd = data[whole:]
@@ -189,12 +192,19 @@ _KINDS = {
 
 
 def _characters(alignment: object) -> list[Character]:
+    """The characters in a message; none where their times are no times: what is spoken counts more than when."""
     table = cast("dict[str, Any]", alignment) if isinstance(alignment, dict) else {}
     columns = [table.get(name) for name in ("chars", "charStartTimesMs", "charDurationsMs")]
     if not all(isinstance(column, list) for column in columns):
         return []
     chars, starts, durations = (cast("list[Any]", column) for column in columns)
+    if not all(_is_time(value) for value in (*starts, *durations)):
+        return []
     return [
         Character(str(char), float(start), float(start) + float(duration))
         for char, start, duration in zip(chars, starts, durations, strict=False)
     ]
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value) and 0 <= value <= LATEST_MS

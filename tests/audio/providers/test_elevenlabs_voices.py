@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 from urllib.parse import parse_qsl, urlsplit
 
@@ -324,3 +325,44 @@ def test_a_rate_that_the_service_does_not_have_is_refused() -> None:
         ElevenLabsVoices(KEY, rate_hz=12_345)
     with pytest.raises(ValueError, match="key"):
         ElevenLabsVoices()
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        {"chars": ["a"], "charStartTimesMs": [None], "charDurationsMs": [1]},
+        {"chars": ["a"], "charStartTimesMs": ["soon"], "charDurationsMs": [1]},
+        {"chars": ["a"], "charStartTimesMs": [float("nan")], "charDurationsMs": [1]},
+        {"chars": ["a"], "charStartTimesMs": [0], "charDurationsMs": [1e300]},
+        {"chars": ["a"], "charStartTimesMs": [-5], "charDurationsMs": [1]},
+        {"chars": "a", "charStartTimesMs": 0, "charDurationsMs": 1},
+        [1],
+    ],
+)
+async def test_sound_whose_times_are_no_times_is_spoken(times: object) -> None:
+    service = FakeVoices()
+    sound = base64.b64encode(np.full(2_400, 100, "<i2").tobytes()).decode()
+    service.chunk = lambda text: json.dumps({"audio": sound, "alignment": times})  # type: ignore[method-assign]
+    tts = voice(service)
+    await tts.open()
+    events = collect(tts.events, TtsEvent)
+    tts.send_text("Hi.")
+    tts.flush()
+    await asyncio.sleep(5)
+    assert sum(event.pcm.size for event in events if isinstance(event, AudioChunk)) == 2_400
+    assert events[-1] == TtsDone()
+    await tts.destroy()
+
+
+@pytest.mark.parametrize("odd", ["[" * 200_000, '{"audio": "\u00e4"}', '{"audio": "A"}', '{"audio": 5}', b"\xff"])
+async def test_a_message_that_makes_no_sense_does_not_cost_the_reply(odd: str | bytes) -> None:
+    service = FakeVoices()
+    tts = voice(service)
+    await tts.open()
+    events = collect(tts.events, TtsEvent)
+    service.connection.push(odd)
+    tts.send_text("Hi.")
+    tts.flush()
+    await asyncio.sleep(5)
+    assert any(isinstance(event, AudioChunk) for event in events) and events[-1] == TtsDone()
+    await tts.destroy()

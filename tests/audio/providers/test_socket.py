@@ -119,3 +119,17 @@ async def test_a_whole_utterance_over_the_network() -> None:
 @pytest.mark.parametrize("message", ["", "null", "[1]", "7", "{", b"\xff\xfe\x00", '"text"'])
 def test_what_is_no_object_is_an_empty_one(message: str | bytes) -> None:
     assert json_object(message) == {}
+
+
+@pytest.mark.realtime
+@pytest.mark.parametrize("proxy", ["gopher://127.0.0.1:1", "socks5://127.0.0.1:1"])
+async def test_a_proxy_that_cannot_be_used_is_named(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("https_proxy", proxy)
+    with pytest.raises(ConnectionRefused, match="proxy"):
+        await dial(Target("wss://service.invalid/listen"))
+
+
+@pytest.mark.realtime
+async def test_a_port_that_is_none_is_no_address() -> None:
+    with pytest.raises(ConnectionRefused, match="no address"):
+        await dial(Target("ws://localhost:99999/listen"))

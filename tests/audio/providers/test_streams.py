@@ -112,3 +112,32 @@ async def test_cartesias_complaints_have_a_meaning(status: int, code: str | None
     assert all(KEY not in str(fault.error) for fault in faults)
     assert bool(closed) is not recovers and stt.is_connected is recovers
     await stt.disconnect()
+
+
+@pytest.mark.parametrize(("kind", "service"), BOTH)
+@pytest.mark.parametrize("odd", ["[" * 200_000, b"\xff\xfe", "null", '{"type": ["Results"]}', '{"type": "Results"}'])
+async def test_a_message_that_makes_no_sense_does_not_end_the_hearing(
+    kind: type[DeepgramStt], service: type[FakeStream], odd: str | bytes
+) -> None:
+    peer = service(["Still here."])
+    stt = kind(KEY, dial=peer.dial)
+    await stt.connect()
+    peer.connection.push(odd)
+    await asyncio.sleep(5)
+    assert (await heard(stt))[-1] == SttFinal("Still here.", "en")
+    await stt.disconnect()
+
+
+async def test_an_adapter_that_fails_over_a_message_connects_again() -> None:
+    peer = FakeDeepgram(["Still here."])
+    stt = DeepgramStt(KEY, dial=peer.dial)
+    read = stt._wire.read
+    await stt.connect()
+    stt._wire.read = lambda message: 1 // 0  # type: ignore[method-assign,assignment]
+    peer.connection.push("anything")
+    await asyncio.sleep(0.1)
+    stt._wire.read = read  # type: ignore[method-assign]
+    await asyncio.sleep(5)
+    assert (await heard(stt))[-1] == SttFinal("Still here.", "en")
+    assert len(peer.connections) == 2
+    await stt.disconnect()
