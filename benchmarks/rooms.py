@@ -43,10 +43,16 @@ CPU_LIMIT = 1.2
 
 GROWTH_LIMIT_MB = 10.0
 SETTLE_S = 3.0
+REPLY_ENDS_FRAMES = 20
+"""Frames of silence (0.2 s) after which the reply that plays back is over."""
 
 
 class EchoSession(PageSession):
-    """Plays back what it hears, without a thought."""
+    """Plays back what it hears, without a thought: each burst is a reply of its own."""
+
+    def __init__(self, room: AudioIO, house: House) -> None:
+        super().__init__(room, house.agent, house.living)
+        self._quiet_frames = REPLY_ENDS_FRAMES
 
     async def start(self) -> None:
         await self.mind.timers.start()
@@ -58,8 +64,11 @@ class EchoSession(PageSession):
 
     def _back(self, frame: Pcm, sample: int) -> None:
         player = self.room.player
-        if player.queued_s < 0.1 or np.abs(frame).max() > 500:
+        self._quiet_frames = 0 if np.abs(frame).max() > 500 else self._quiet_frames + 1
+        if self._quiet_frames < REPLY_ENDS_FRAMES:
             player.enqueue(frame, CAPTURE_RATE_HZ, player.generation)
+        elif self._quiet_frames == REPLY_ENDS_FRAMES:
+            player.finish(player.generation)
 
 
 class SilentSession(PageSession):
@@ -95,7 +104,7 @@ async def delay(via: str, seconds: float) -> list[float]:
     house, token = House([]), new_token()
 
     async def open_session(room: AudioIO) -> PageSession:
-        return EchoSession(room, house.agent, house.living)
+        return EchoSession(room, house)
 
     server = await serve(make_app(open_session, token), port=0)
     try:
@@ -106,7 +115,7 @@ async def delay(via: str, seconds: float) -> list[float]:
                     await page.add_init_script(TAPS)
                     await page.goto(server.address(token).replace("/#", f"/?via={via}#"))
                     await page.wait_for_selector(f"body[data-mode=idle][data-via={via}]")
-                    await page.click("#talk")
+                    await page.press("#talk", "Enter")  # a click that a slow page cannot take for a long one
                     await asyncio.sleep(SETTLE_S + seconds)
                     return delays_ms(await page.evaluate("taps.onsets"))[2:]
     finally:

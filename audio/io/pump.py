@@ -62,15 +62,18 @@ class PumpRoom(AudioIO):
         source: the user.
         sink: what keeps the agent's sound.
         rate_hz: the sink's rate.
+        received: whether the source's frames were over before they were asked for, having come from elsewhere: they are
+            handed over at once then, not when their tick is over.
     """
 
-    def __init__(self, source: Source, sink: Sink, rate_hz: int = 24_000) -> None:
+    def __init__(self, source: Source, sink: Sink, rate_hz: int = 24_000, *, received: bool = False) -> None:
         self.player = Player(rate_hz)
         self.input_ended = asyncio.Event()
         self.input_open = True
         self.failed: GloveError | None = None
         self._source = source
         self._sink = sink
+        self._received = received
         self._scope = Scope("room", on_fault=self._on_fault)
         self._ticks = 0
         self._started_at = 0.0
@@ -100,12 +103,19 @@ class PumpRoom(AudioIO):
         captured: Pcm | None = None
         while True:
             self._ticks += 1
-            played, user = self.player.pull(samples), self._next_frame()
-            self._sink.write(played, user)
-            if self._ticks > 1:
-                on_frame(silence(FRAME_SAMPLES) if captured is None else captured, (self._ticks - 1) * FRAME_SAMPLES)
-            captured = user
+            if self._received:
+                self._hand_over(on_frame, self._next_frame(), self._ticks)
+                self._sink.write(self.player.pull(samples), None)
+            else:
+                played, user = self.player.pull(samples), self._next_frame()
+                self._sink.write(played, user)
+                if self._ticks > 1:
+                    self._hand_over(on_frame, captured, self._ticks - 1)
+                captured = user
             await clock.sleep_until(self._started_at + self._ticks * TICK_S)
+
+    def _hand_over(self, on_frame: OnFrame, frame: Pcm | None, tick: int) -> None:
+        on_frame(silence(FRAME_SAMPLES) if frame is None else frame, tick * FRAME_SAMPLES)
 
     def _next_frame(self) -> Pcm | None:
         if not self.input_open or self.input_ended.is_set():

@@ -19,7 +19,12 @@ LEAD_S = 0.2
 CHUNK_S = 0.02
 """Sound is sent in pieces of at least this length, except for the last of a reply."""
 
-START_S = 0.04
+SHORT_CHUNK_S = 0.01
+SHORT_OF_S = 0.05
+"""A listener who has less than ``SHORT_OF_S`` left is sent ``SHORT_CHUNK_S`` at once: sound that is only being made
+shall not wait to become a longer piece."""
+
+START_S = 0.03
 """Time from sending to the listener's ear, until a report says more."""
 
 PATIENCE_S = 1.5
@@ -54,6 +59,8 @@ class LeadPlayer(Player):
         self._on_order = on_order
         self._lead = round(LEAD_S * rate_hz)
         self._chunk = round(CHUNK_S * rate_hz)
+        self._short_chunk = round(SHORT_CHUNK_S * rate_hz)
+        self._short_of = round(SHORT_OF_S * rate_hz)
         self._in_flight = 0
         self._position = 0
         self._wait = 0
@@ -171,9 +178,10 @@ class LeadPlayer(Player):
 
     def _to_send(self) -> Pcm:
         room = self._lead - self._in_flight
-        if self._queued == 0 or room < min(self._chunk, self._queued):
+        chunk = self._short_chunk if self._in_flight < self._short_of else self._chunk
+        if self._queued == 0 or room < min(chunk, self._queued):
             return silence(0)
-        if self._queued < self._chunk and not self._ending:
+        if self._queued < chunk and not self._ending:
             return silence(0)  # more is on its way, or the end is
         out = silence(min(room, self._queued))
         if self._in_flight == 0:

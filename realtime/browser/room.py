@@ -45,7 +45,7 @@ class PcmRoom(PumpRoom):
         self.speaker_works = True
         self.microphone = JitterBuffer()
         self._listener: Listener | None = None
-        super().__init__(self.microphone, _Sender(self), RATE_HZ)
+        super().__init__(self.microphone, _Sender(self), RATE_HZ, received=True)
         self.speaker = LeadPlayer(RATE_HZ, self._order)
         self.player = self.speaker
 

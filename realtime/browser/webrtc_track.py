@@ -55,6 +55,7 @@ class PacedTrack(MediaStreamTrack):
         self._started_at: float | None = None
         self._news = asyncio.Event()
         self._flowing = False
+        self._held = False
         self._spurt: int | None = None
 
     @property
@@ -125,16 +126,22 @@ class PacedTrack(MediaStreamTrack):
         return self._pending.size > 0 and not self._paused
 
     def _frame(self) -> Pcm:
-        if not self._audible:
+        if not self._audible or self._waits_for_more():
             self._flowing = False
             self._tail -= 1
             return silence(FRAME_SAMPLES)
         if not self._flowing:
             self._flowing = True
             self._spurt = self._position
+        self._held = False
         self._tail = TAIL_PACKETS
         frame, self._pending = self._pending[:FRAME_SAMPLES], self._pending[FRAME_SAMPLES:]
         self._position += frame.size
         if frame.size < FRAME_SAMPLES:
             frame = np.concatenate([frame, silence(FRAME_SAMPLES - frame.size)])
         return frame
+
+    def _waits_for_more(self) -> bool:
+        """Less than a packet is there: the rest of it may come within the next 20 ms, and else this is the end."""
+        self._held = self._pending.size < FRAME_SAMPLES and not self._held
+        return self._held
