@@ -28,6 +28,12 @@ OWED_S = 15.0
 class Dialogue:
     """Follows one link.
 
+    Attributes:
+        speech: of the agent, on its way through the player.
+        responding: whether the model is answering.
+        user_speaks: whether the user does, as far as the provider (or the host, with manual turns) knows.
+        cut_samples: how much of the answer that was cut last had been played.
+
     Args:
         link: tells what happens.
         transcript: where it is kept.
@@ -58,6 +64,7 @@ class Dialogue:
         self._owed_since: float | None = None
         self._sounded = False
         self._broken: str | None = None
+        self.cut_samples = 0
         self._off = [link.events.on(kind, call) for kind, call in self._listeners()]
 
     @property
@@ -91,8 +98,15 @@ class Dialogue:
         self._owed, self._owed_since = text or self._owed, clock.now()
         self._sounded = False
 
+    def take_owed(self) -> str:
+        """What the user is owed an answer to; somebody else gives it."""
+        owed = self._owed
+        self._settle()
+        return owed
+
     def cut(self) -> None:
         """Nothing more of what is being said is played; exactly what was heard of it is kept."""
+        self.cut_samples = self.speech.played_samples if self.speech.has_sound else 0
         for heard in self.speech.cut():
             self._over(heard)
 
@@ -202,6 +216,7 @@ class Dialogue:
 
     def _interrupted(self, _: object) -> None:
         truncates = self._link.adapter.capabilities.truncates
+        self.cut_samples = self.speech.played_samples if self.speech.has_sound else 0
         for heard in self.speech.cut():
             self._over(heard)
             told_itself = truncates and heard.item_id.startswith(f"{self._session}/")

@@ -13,8 +13,21 @@ from audio.vad.base import VadAdapter, VadEvent
 class Ears(Protocol):
     """Turns sound of the user into turns. ``audio.turns.engine.TurnEngine`` is one, and documents the methods."""
 
-    trim: Callable[[str], str]
-    takes_floor: Callable[[str], bool] | None
+    @property
+    def trim(self) -> Callable[[str], str]:
+        """Takes off a transcript what is not meant for the agent (see ``Addressed``)."""
+        ...
+
+    @trim.setter
+    def trim(self, trim: Callable[[str], str]) -> None: ...
+
+    @property
+    def takes_floor(self) -> Callable[[str], bool] | None:
+        """Which texts may become a turn; None: all (see ``Addressed``)."""
+        ...
+
+    @takes_floor.setter
+    def takes_floor(self, takes_floor: Callable[[str], bool] | None) -> None: ...
 
     @property
     def vad(self) -> VadAdapter | None:
