@@ -1,27 +1,41 @@
-// The page: joins the room's messages, the microphone, the speaker and what is seen.
+// The page: joins the voice of the room with what is seen.
 
-import { TimelineView, inboxElement, statsLine, tasksElement, wordsFor } from "./client/glove-client.js";
-import { follow, roomClient, touchWhileTyping } from "./conversation.js";
-import { Link } from "./link.js";
-import { Microphone } from "./sound.js";
-import { language, text, translate } from "./strings.js";
-import { TalkButton } from "./talk.js";
+import {
+  TimelineView,
+  glovePTT,
+  gloveVoice,
+  inboxElement,
+  roomClient,
+  statsLine,
+  tasksElement,
+  touchWhileTyping,
+  wordsFor,
+} from "./client/glove-client.js";
+import { admit } from "./admit.js";
+import { Face } from "./face.js";
+import { Faults } from "./faults.js";
+import { showQuality } from "./quality.js";
+import { bindSettings, chosenMicrophone, socketOnly } from "./settings.js";
+import { language, list, text, translate } from "./strings.js";
 import { Timers } from "./timers.js";
 import { showLatency, showTurn } from "./timings.js";
-
-const KEEP_OPEN_MS = 30_000; // the microphone stays ready after it was held, so that the next hold loses no word
-const TAIL_MS = 80; // what was said until the finger left is still on its way
-const NOTICE_MS = 8000;
+import { Wave } from "./wave.js";
 
 const $ = (id) => document.getElementById(id);
-const state = { link: "connecting", mode: "listening", hearing: false, paused: false, muted: false, attention: "awake" };
-const microphone = { use: "off", pressed: false, muted: false }; // use: off, open, or hold
+const TALK = { off: "talk", open: "talking", hold: "holding" };
 
 translate();
 $("devices").hidden = location.protocol === "https:"; // others are invited at the machine itself
 
-const send = (message) => link.send(message);
-const client = roomClient(send);
+const voice = gloveVoice({
+  room: "room",
+  calls: socketOnly() ? null : "api/call",
+  health: "health",
+  admit,
+  microphoneId: chosenMicrophone(),
+});
+const ptt = glovePTT({ voice });
+const client = roomClient(voice, { lost: text("lost") });
 const words = wordsFor(language);
 const view = new TimelineView($("conversation"), client, {
   words,
@@ -30,30 +44,22 @@ const view = new TimelineView($("conversation"), client, {
   announce: (said) => ($("spoken").textContent = said),
 });
 const timers = new Timers(
-  (id) => send({ t: "timer_dismiss", id }),
-  (id) => send({ t: "timer_cancel", id }),
+  (id) => voice.send({ t: "timer_dismiss", id }),
+  (id) => voice.send({ t: "timer_cancel", id }),
 );
-const mic = new Microphone((pcm) => link.sound(pcm), showLevel);
-const link = new Link({
-  message: receive,
-  state: (now) => {
-    state.link = now;
-    $("take-over").hidden = now !== "replaced" && now !== "left";
-    show();
-  },
-  quality: (measured) => (state.quality = measured),
-});
+const face = new Face($("face"));
+const faults = new Faults($("notice"));
+const wave = new Wave($("level"), () => voice.link.speaker.level(), (user, agent) => face.loudness(user, agent));
+voice.onLevel = (level) => wave.hear(level);
+let assistant = "Glove";
 
-function receive(message) {
-  if (message.t === "ready") begin(message);
-  follow(client, message);
+voice.follow((message) => {
   switch (message.t) {
-    case "state":
-      Object.assign(state, message);
-      show();
-      break;
-    case "muted":
-      state.muted = message.muted;
+    case "ready":
+      assistant = message.assistantName;
+      view.rename(assistant);
+      $("name").textContent = assistant;
+      timers.show(message.timers);
       show();
       break;
     case "timers":
@@ -64,26 +70,18 @@ function receive(message) {
       if (message.name === "turn") showTurn(message);
       break;
     case "error":
-      notice(message.message);
+      faults.tell(message.message);
       break;
   }
-}
-
-function begin(message) {
-  view.rename(message.assistantName);
-  $("name").textContent = document.title = message.assistantName;
-  timers.show(message.timers);
-  Object.assign(state, message.state);
-  if (microphone.muted) send({ t: "mute" });
-  send({ t: "audio", speaker: link.audible });
-  show();
-}
+});
 
 /** What stands around the conversation: a greeting, the words that form, tasks, what is waited for, what was used. */
 function surround() {
   const { state: seen } = client;
   const forming = seen.voice?.transcript ?? "";
-  $("welcome").hidden = seen.timeline.length > 0 || seen.slots.length > 0 || forming !== "" || seen.streamingText !== "";
+  const empty = seen.timeline.length === 0 && seen.slots.length === 0 && forming === "" && seen.streamingText === "";
+  $("welcome").hidden = !empty;
+  document.body.toggleAttribute("data-empty", empty);
   if ($("partial").textContent !== forming) {
     $("partial").textContent = forming;
     $("partial").hidden = forming === "";
@@ -95,140 +93,83 @@ function surround() {
   $("used").textContent = statsLine(seen);
 }
 
-client.subscribe(surround);
-
-async function openMicrophone() {
-  try {
-    await Promise.all([mic.open(), link.openSpeaker()]);
-    return true;
-  } catch (fault) {
-    microphone.use = "off";
-    const reasons = { NotAllowedError: "denied", NotFoundError: "missing", SecurityError: "insecure" };
-    notice(text(reasons[fault.name] ?? "unavailable", { reason: fault.message }));
-    return false;
-  }
-}
-
-async function toggle() {
-  if (microphone.use === "open") {
-    setMuted(false);
-    use("off");
-    mic.close();
-  } else if (await openMicrophone()) {
-    use("open");
-  }
-}
-
-async function press() {
-  microphone.pressed = true;
-  clearTimeout(microphone.closing);
-  if (microphone.use === "open" || !(await openMicrophone())) return;
-  if (!microphone.pressed) return; // released while the browser was still asking
-  use("hold");
-  send({ t: "ptt", phase: "down" });
-}
-
-function release(phase) {
-  microphone.pressed = false;
-  if (microphone.use !== "hold") return;
-  setTimeout(
-    () => {
-      send({ t: "ptt", phase });
-      if (microphone.use === "hold") use("off");
-      microphone.closing = setTimeout(() => microphone.use === "off" && mic.close(), KEEP_OPEN_MS);
-    },
-    phase === "up" ? TAIL_MS : 0,
-  );
-}
-
-function cancel() {
-  const held = microphone.use === "hold";
-  release("cancel");
-  if (held) microphone.use = "off";
-}
-
-function use(how) {
-  microphone.use = how;
-  mic.sending = how !== "off" && !microphone.muted;
-  link.microphone(mic.sending ? mic.stream : null);
-  show();
-}
-
-function setMuted(muted) {
-  if (muted === microphone.muted) return;
-  microphone.muted = muted;
-  send({ t: muted ? "mute" : "unmute" });
-  use(microphone.use);
-}
-
-mic.onClosed = () => use("off");
-
-function stateName() {
+/** What the page is doing, in one word: the key of its own description. */
+function modeName({ connection, mode, paused, hearing, isMuted, enabled, recording, attention }) {
   // Where only paired devices come in, another address is needed than on the machine itself.
-  if (state.link === "refused" && location.protocol === "https:") return "unpaired";
-  if (state.link !== "open") return state.link;
-  if (state.mode === "speaking") return state.paused ? "paused" : "speaking";
-  if (state.mode === "thinking") return "thinking";
-  if (state.hearing) return "hearing";
-  if (microphone.muted) return "muted";
-  if (microphone.use === "off") return "idle";
-  return ["asleep", "follow_up", "sounding"].includes(state.attention) ? state.attention : "listening";
+  if (connection === "refused" && location.protocol === "https:") return "unpaired";
+  if (connection === "closed") return "connecting";
+  if (connection !== "open") return connection;
+  if (mode === "speaking") return paused ? "paused" : "speaking";
+  if (mode === "thinking") return "thinking";
+  if (hearing) return "hearing";
+  if (isMuted) return "muted";
+  if (!enabled && !recording) return "idle";
+  return ["asleep", "follow_up", "sounding"].includes(attention) ? attention : "listening";
 }
 
 function show() {
-  const name = stateName();
-  document.body.dataset.mode = name;
-  document.body.dataset.via = link.via ?? "";
-  if ($("state").textContent !== text(name)) $("state").textContent = text(name);
-  const labels = { off: "talk", open: "talking", hold: "holding" };
-  $("talk-label").textContent = text(labels[microphone.use]);
-  $("talk").setAttribute("aria-pressed", String(microphone.use !== "off"));
-  $("talk").disabled = state.link !== "open";
-  $("mute").disabled = microphone.use !== "open";
-  $("mute").textContent = text(microphone.muted ? "unmute" : "mute");
-  $("mute").setAttribute("aria-pressed", String(microphone.muted));
-  $("stop").disabled = !(state.link === "open" && ["speaking", "thinking"].includes(state.mode));
+  const { state } = voice;
+  const mode = modeName(state);
+  document.body.dataset.mode = mode;
+  document.body.dataset.via = state.via ?? "";
+  const said = text(`mode_${mode}`);
+  if ($("state").textContent !== said) $("state").textContent = said;
+  face.mode(mode);
+  faults.look(mode, state);
+  showQuality(state.quality);
+  const use = state.recording ? "hold" : state.enabled ? "open" : "off";
+  $("talk").dataset.use = use;
+  $("talk-label").textContent = text(TALK[use]);
+  $("talk").setAttribute("aria-pressed", String(use !== "off"));
+  $("talk").disabled = state.connection !== "open";
+  $("mute").disabled = !state.enabled;
+  $("mute-label").textContent = text(state.isMuted ? "unmute" : "mute");
+  $("mute").setAttribute("aria-pressed", String(state.isMuted));
+  $("stop").disabled = !(state.connection === "open" && ["speaking", "thinking"].includes(state.mode));
+  $("take-over").hidden = !["replaced", "left"].includes(state.connection);
+  title();
 }
 
-let shownAt = 0;
-function showLevel(level) {
-  const decibels = 20 * Math.log10(Math.max(level, 1e-5));
-  const share = Math.max(0, Math.min(1, (decibels + 60) / 54));
-  $("level").firstElementChild.style.transform = `scaleX(${share.toFixed(3)})`;
-  document.body.style.setProperty("--level", share.toFixed(3));
-  if (performance.now() - shownAt > 250) {
-    shownAt = performance.now();
-    $("level").setAttribute("aria-valuenow", String(Math.round(100 * share)));
-  }
+/** Who has gone to another tab sees there that the microphone is open. */
+function title() {
+  const listens = document.hidden && voice.state.enabled && !voice.state.isMuted;
+  document.title = listens ? text("titleListening", { name: assistant }) : assistant;
 }
 
-let noticeTimer = 0;
-function notice(message) {
-  clearTimeout(noticeTimer);
-  $("notice").textContent = message;
-  $("notice").hidden = false;
-  noticeTimer = setTimeout(() => ($("notice").hidden = true), NOTICE_MS);
+function offerExamples() {
+  const make = (line) => {
+    const button = Object.assign(document.createElement("button"), { type: "button", textContent: line });
+    button.addEventListener("click", () => voice.say(line));
+    const item = document.createElement("li");
+    item.append(button);
+    return item;
+  };
+  $("examples").replaceChildren(...list("exampleLines").map(make));
 }
 
-new TalkButton($("talk"), { toggle, down: press, up: () => release("up"), cancel });
-$("mute").addEventListener("click", () => setMuted(!microphone.muted));
-$("stop").addEventListener("click", () => send({ t: "stop" }));
-$("take-over").addEventListener("click", () => link.open());
+ptt.bind($("talk"));
+$("mute").addEventListener("click", () => (voice.state.isMuted ? voice.unmute() : voice.mute()));
+$("stop").addEventListener("click", () => voice.interrupt());
+$("take-over").addEventListener("click", () => voice.connect());
 $("type").addEventListener("submit", (event) => {
   event.preventDefault();
   const typed = $("typed").value.trim();
-  if (typed && send({ t: "say", speaker: "user", text: typed })) $("typed").value = "";
+  if (typed && voice.say(typed)) $("typed").value = "";
 });
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape") send({ t: "stop" });
+  if (event.key === "Escape" && !$("settings").open) voice.interrupt();
 });
+document.addEventListener("visibilitychange", title);
 // Sound may only begin once the page was touched.
 for (const kind of ["pointerdown", "keydown"]) {
-  document.addEventListener(kind, () => link.openSpeaker().catch((fault) => notice(String(fault.message))), { once: true });
+  document.addEventListener(kind, () => voice.link.openSpeaker().catch((fault) => faults.tell(String(fault.message))), { once: true });
 }
 
-touchWhileTyping($("conversation"), send);
+bindSettings({ microphone: (deviceId) => voice.choose(deviceId) });
+touchWhileTyping($("conversation"), (message) => voice.send(message));
 new ResizeObserver(() => view.reveal()).observe($("transcript"));
-
+client.subscribe(surround);
+voice.subscribe(show);
+offerExamples();
 show();
-link.open();
+void voice.connect();

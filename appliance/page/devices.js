@@ -14,9 +14,9 @@ async function ask(method, path) {
     if (answer.status === 204) return {};
     const told = await answer.json();
     if (answer.ok) return told;
-    outcome(answer.status === 401 ? text("refused") : [told.error, told.remedy].filter(Boolean).join(" "));
+    outcome(answer.status === 401 ? `${text("refused")} ${text("refusedDo")}` : [told.error, told.remedy].filter(Boolean).join(" "));
   } catch {
-    outcome(text("lost"));
+    outcome(`${text("lost")} ${text("lostDo")}`);
   }
   return null;
 }

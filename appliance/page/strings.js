@@ -3,26 +3,68 @@
 const STRINGS = {
   en: {
     transcript: "Conversation",
+    greeting: "Hello.",
     welcome: "Press the button and speak, or type below.",
+    examples: "For example",
+    exampleLines: ["Set a timer for five minutes", "What is seventeen percent of 340?", "What can you do?"],
+    titleListening: "● {name} is listening",
+    mode_connecting: "Connecting …",
+    mode_lost: "No connection",
+    mode_replaced: "Open elsewhere",
+    mode_left: "You have left",
+    mode_unpaired: "Not paired",
+    mode_refused: "Not let in",
+    mode_idle: "Ready",
+    mode_listening: "Listening",
+    mode_asleep: "Waiting for the wake word",
+    mode_follow_up: "Go on, I am listening",
+    mode_sounding: "Say “stop” to silence it",
+    mode_hearing: "Listening to you",
+    mode_thinking: "Thinking",
+    mode_speaking: "Speaking",
+    mode_paused: "Waiting for you",
+    mode_muted: "Microphone muted",
+    lost: "Connection lost.",
+    lostDo: "Trying again by itself. If this lasts, see whether the appliance runs and this device has a network.",
+    replaced: "The conversation was opened in another window.",
+    replacedDo: "It goes on there; you can bring it back here.",
+    left: "You have left the conversation.",
+    leftDo: "It waits for five minutes.",
+    unpaired: "This device is not paired (any more).",
+    unpairedDo: "Pair it with glove pair, at the machine.",
+    refused: "This address is not valid any more.",
+    refusedDo: "Open the one that glove run printed; glove status repeats it.",
+    denied: "The microphone is blocked.",
+    deniedDo: "Allow it beside the address of this page, then press Talk again. Typing works without it.",
+    missing: "No microphone was found.",
+    missingDo: "Plug one in or choose another device, then press Talk again. Typing works without it.",
+    withdrawn: "The microphone was taken away.",
+    withdrawnDo: "It was unplugged, or its permission was withdrawn. Press Talk to open it again.",
+    silenced: "The microphone is silent.",
+    silencedDo: "Another app uses it, or the system has switched it off. It goes on by itself when it is free.",
+    insecure: "Browsers give the microphone to secure addresses only.",
+    insecureDo: "Open the page as localhost, or pair this device with glove pair. Typing works here too.",
+    unavailable: "The microphone cannot be used: {reason}.",
+    unavailableDo: "Close other apps that use it, then press Talk again.",
+    settings: "Settings",
+    setLanguage: "Language",
+    setTheme: "Appearance",
+    setMicrophone: "Microphone",
+    setPath: "Connection",
+    asBrowser: "As the browser has it",
+    asSystem: "As the system has it",
+    light: "Light",
+    dark: "Dark",
+    pathAuto: "WebRTC where it works",
+    pathSocket: "WebSocket only",
+    done: "Done",
+    quality_good: "Good connection",
+    quality_fair: "Fair connection",
+    quality_poor: "Poor connection",
+    lossShare: "{share} lost",
     records: "Tasks and what is waited for",
     timers: "Timers",
-    connecting: "Connecting …",
-    lost: "Connection lost. Trying again …",
-    replaced: "The conversation was opened in another window.",
-    left: "You have left the conversation.",
-    unpaired: "This device is not paired (any more). Pair it with glove pair.",
-    refused: "This address is not valid any more. Open the one that glove run printed.",
     takeOver: "Use this window",
-    idle: "Ready",
-    listening: "Listening",
-    asleep: "Waiting for the wake word",
-    follow_up: "Go on, I am listening",
-    sounding: "Say “stop” to silence it",
-    hearing: "Listening to you",
-    thinking: "Thinking",
-    speaking: "Speaking",
-    paused: "Waiting for you",
-    muted: "Microphone muted",
     talk: "Talk",
     talking: "Listening",
     holding: "Release to send",
@@ -58,10 +100,6 @@ const STRINGS = {
     timer: "Timer",
     alarm: "Alarm",
     ringing: "is ringing",
-    denied: "The microphone is blocked. Allow it in the address bar of the browser.",
-    missing: "No microphone was found.",
-    insecure: "Browsers give the microphone to secure addresses only. Open the page as localhost.",
-    unavailable: "The microphone cannot be used: {reason}",
     devices: "Devices",
     back: "Back to the conversation",
     pairTitle: "Pair this device",
@@ -114,26 +152,68 @@ const STRINGS = {
   },
   de: {
     transcript: "Gespräch",
+    greeting: "Hallo.",
     welcome: "Drück den Knopf und sprich, oder schreib unten.",
+    examples: "Zum Beispiel",
+    exampleLines: ["Stell einen Timer auf fünf Minuten", "Wie viel ist siebzehn Prozent von 340?", "Was kannst du?"],
+    titleListening: "● {name} hört zu",
+    mode_connecting: "Verbinde …",
+    mode_lost: "Keine Verbindung",
+    mode_replaced: "Woanders offen",
+    mode_left: "Du bist gegangen",
+    mode_unpaired: "Nicht verbunden",
+    mode_refused: "Nicht eingelassen",
+    mode_idle: "Bereit",
+    mode_listening: "Ich höre",
+    mode_asleep: "Warte auf das Weckwort",
+    mode_follow_up: "Sprich weiter, ich höre",
+    mode_sounding: "Sag „Stopp“, dann ist Ruhe",
+    mode_hearing: "Ich höre dir zu",
+    mode_thinking: "Ich denke nach",
+    mode_speaking: "Ich spreche",
+    mode_paused: "Ich warte auf dich",
+    mode_muted: "Mikrofon stumm",
+    lost: "Verbindung verloren.",
+    lostDo: "Ich versuche es von selbst weiter. Dauert es an, sieh nach, ob der Assistent läuft und dieses Gerät ein Netz hat.",
+    replaced: "Das Gespräch wurde in einem anderen Fenster geöffnet.",
+    replacedDo: "Dort geht es weiter; du kannst es hierher zurückholen.",
+    left: "Du hast das Gespräch verlassen.",
+    leftDo: "Es wartet fünf Minuten.",
+    unpaired: "Dieses Gerät ist nicht (mehr) verbunden.",
+    unpairedDo: "Verbinde es mit glove pair, an der Maschine.",
+    refused: "Diese Adresse gilt nicht mehr.",
+    refusedDo: "Öffne die, die glove run ausgegeben hat; glove status wiederholt sie.",
+    denied: "Das Mikrofon ist gesperrt.",
+    deniedDo: "Erlaube es neben der Adresse dieser Seite und drück dann wieder auf Sprechen. Schreiben geht auch ohne.",
+    missing: "Es wurde kein Mikrofon gefunden.",
+    missingDo: "Schließ eines an oder nimm ein anderes Gerät und drück dann wieder auf Sprechen. Schreiben geht auch ohne.",
+    withdrawn: "Das Mikrofon ist weg.",
+    withdrawnDo: "Es wurde abgezogen, oder die Erlaubnis wurde entzogen. Mit Sprechen öffnest du es wieder.",
+    silenced: "Das Mikrofon ist still.",
+    silencedDo: "Eine andere App benutzt es, oder das System hat es abgeschaltet. Es geht von selbst weiter, wenn es frei ist.",
+    insecure: "Browser geben das Mikrofon nur an sichere Adressen.",
+    insecureDo: "Öffne die Seite als localhost oder verbinde dieses Gerät mit glove pair. Schreiben geht auch hier.",
+    unavailable: "Das Mikrofon kann nicht benutzt werden: {reason}.",
+    unavailableDo: "Schließ andere Apps, die es benutzen, und drück dann wieder auf Sprechen.",
+    settings: "Einstellungen",
+    setLanguage: "Sprache",
+    setTheme: "Aussehen",
+    setMicrophone: "Mikrofon",
+    setPath: "Verbindung",
+    asBrowser: "Wie im Browser",
+    asSystem: "Wie im System",
+    light: "Hell",
+    dark: "Dunkel",
+    pathAuto: "WebRTC, wo es geht",
+    pathSocket: "Nur WebSocket",
+    done: "Fertig",
+    quality_good: "Gute Verbindung",
+    quality_fair: "Mäßige Verbindung",
+    quality_poor: "Schlechte Verbindung",
+    lossShare: "{share} verloren",
     records: "Aufgaben und worauf gewartet wird",
     timers: "Timer",
-    connecting: "Verbinde …",
-    lost: "Verbindung verloren. Neuer Versuch …",
-    replaced: "Das Gespräch wurde in einem anderen Fenster geöffnet.",
-    left: "Du hast das Gespräch verlassen.",
-    unpaired: "Dieses Gerät ist nicht (mehr) verbunden. Verbinde es mit glove pair.",
-    refused: "Diese Adresse gilt nicht mehr. Öffne die, die glove run ausgegeben hat.",
     takeOver: "Hier weitermachen",
-    idle: "Bereit",
-    listening: "Ich höre",
-    asleep: "Warte auf das Weckwort",
-    follow_up: "Sprich weiter, ich höre",
-    sounding: "Sag „Stopp“, dann ist Ruhe",
-    hearing: "Ich höre dir zu",
-    thinking: "Ich denke nach",
-    speaking: "Ich spreche",
-    paused: "Ich warte auf dich",
-    muted: "Mikrofon stumm",
     talk: "Sprechen",
     talking: "Ich höre",
     holding: "Loslassen zum Senden",
@@ -169,10 +249,6 @@ const STRINGS = {
     timer: "Timer",
     alarm: "Wecker",
     ringing: "klingelt",
-    denied: "Das Mikrofon ist gesperrt. Erlaube es in der Adresszeile des Browsers.",
-    missing: "Es wurde kein Mikrofon gefunden.",
-    insecure: "Browser geben das Mikrofon nur an sichere Adressen. Öffne die Seite als localhost.",
-    unavailable: "Das Mikrofon kann nicht benutzt werden: {reason}",
     devices: "Geräte",
     back: "Zurück zum Gespräch",
     pairTitle: "Dieses Gerät verbinden",
@@ -225,8 +301,30 @@ const STRINGS = {
   },
 };
 
-/** The page's language: the first of the browser's that is known, else English. */
-export const language = navigator.languages.map((tag) => tag.slice(0, 2)).find((tag) => tag in STRINGS) ?? "en";
+const KEPT = "glove.";
+
+/** @param {string} name of a choice @returns {string | null} what was chosen in this browser */
+export function remembered(name) {
+  try {
+    return localStorage.getItem(KEPT + name);
+  } catch {
+    return null; // storage is forbidden here: nothing is remembered
+  }
+}
+
+/** @param {string} name @param {string} value empty for no choice */
+export function remember(name, value) {
+  try {
+    if (value) localStorage.setItem(KEPT + name, value);
+    else localStorage.removeItem(KEPT + name);
+  } catch {
+    // The choice holds until the page is left.
+  }
+}
+
+/** The page's language: the chosen one, else the first of the browser's that is known, else English. */
+export const language =
+  [remembered("language") ?? "", ...navigator.languages].map((tag) => tag.slice(0, 2)).find((tag) => tag in STRINGS) ?? "en";
 
 /**
  * @param {string} key
@@ -234,6 +332,11 @@ export const language = navigator.languages.map((tag) => tag.slice(0, 2)).find((
  */
 export function text(key, values = {}) {
   return STRINGS[language][key].replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
+}
+
+/** @param {string} key @returns {string[]} of several lines */
+export function list(key) {
+  return STRINGS[language][key];
 }
 
 /** Fill in everything that the page declares. */

@@ -10,6 +10,7 @@ from realtime.browser.protocol import (
     Audio,
     BargeIn,
     ClientMessage,
+    Commit,
     Mute,
     Ping,
     Playback,
@@ -65,6 +66,8 @@ class Commands:
                 self._mute(muted=message.t == "mute")
             case Ptt():
                 await self._talk(message.phase)
+            case Commit():
+                voice.commit_turn()
             case SlotAnswer():
                 self._answer(message)
             case SlotRefusal():

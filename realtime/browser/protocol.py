@@ -97,6 +97,12 @@ class Ptt(_Message):
     phase: Literal["down", "up", "cancel"]
 
 
+class Commit(_Message):
+    """What was said so far is a turn."""
+
+    t: Literal["commit"]
+
+
 class SlotAnswer(_Message):
     """An answer to a question, or the dismissal of a card."""
 
@@ -142,6 +148,7 @@ ClientMessage = (
     | Stop
     | Mute
     | Ptt
+    | Commit
     | SlotAnswer
     | SlotRefusal
     | SlotTouch

@@ -72,7 +72,7 @@ async def test_without_the_token_the_page_says_what_to_do(browser: Chromium) -> 
     async with place() as here, browser.page() as page:
         await page.goto(here.http)
         await page.wait_for_selector("body[data-mode=refused]")
-        assert "glove run" in await page.inner_text("#state")
+        assert "glove run" in await page.inner_text("#notice")
         assert await page.is_disabled("#talk")
 
 
@@ -262,7 +262,7 @@ async def test_a_short_hold_is_still_long_enough_to_be_heard(browser: Chromium) 
         await page.goto(here.http)
         took = await page.evaluate(
             """async () => {
-              const { TalkButton } = await import("/talk.js");
+              const { TalkButton } = await import("/client/talk-button.js");
               const times = [];
               let began = 0;
               const on = { down: () => times.push("down"), up: () => times.push(performance.now() - began),
@@ -461,7 +461,7 @@ async def test_the_resampler_keeps_speech_and_lets_nothing_fold_back(browser: Ch
         await page.goto(here.http)
         levels = await page.evaluate(
             """async () => {
-              const { Resampler } = await import("/resampler.js");
+              const { Resampler } = await import("/client/resampler.js");
               const level = (from, to, hertz) => {
                 const resampler = new Resampler(from, to);
                 const out = [];

@@ -92,7 +92,7 @@ async def test_a_phone_goes_from_the_code_to_the_conversation(trusting: tuple[Ch
         assert device.name == "Linux"
         await here.lan.revoke(device.id)
         await page.wait_for_selector("body[data-mode=unpaired]")
-        assert "glove pair" in await page.inner_text("#state")
+        assert "glove pair" in await page.inner_text("#notice")
 
 
 @pytest.mark.parametrize(

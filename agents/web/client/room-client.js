@@ -1,38 +1,51 @@
-// The conversation of the room, in the words of glove-client.js.
+// The conversation of a room as a client of this page shows it.
 
-import { GloveClient, GloveError } from "./client/glove-client.js";
-import { text } from "./strings.js";
+import { GloveClient } from "./client.js";
+import { GloveError } from "./errors.js";
+
+/** @import { RoomMessage } from "./link.js" */
+/** @import { AgentEvent } from "./types.js" */
+/** @import { GloveVoice } from "./voice.js" */
 
 /** Somebody who types an answer tells so at most this often, and the question waits for them. */
 const TOUCH_MS = 2000;
 
 /**
- * A client that is driven by the room's socket.
- * @param {(message: object) => boolean} send false when there is no connection
+ * A client that shows what is said in a room, and speaks in it.
+ * @param {GloveVoice} voice
+ * @param {{lost?: string}} [words] what is said where there is no connection
  */
-export function roomClient(send) {
-  const tell = async (message) => {
-    if (!send(message)) throw new GloveError("ERR_NO_CONNECTION", text("lost"));
+export function roomClient(voice, { lost = "There is no connection to the room." } = {}) {
+  const tell = async (/** @type {object} */ message) => {
+    if (!voice.send(message)) throw new GloveError("ERR_NO_CONNECTION", lost);
     return true;
   };
-  return new GloveClient({
+  const client = new GloveClient({
     sessionId: "room",
     transport: () => ({
       tells: true,
       interruptible: true,
       open: async () => null,
-      send: ({ text: words }) => tell({ t: "say", speaker: "user", text: words }),
-      abort: () => send({ t: "stop" }),
+      send: async ({ text }) => void (await tell({ t: "say", speaker: "user", text })),
+      abort: () => voice.interrupt(),
       resolveSlot: (id, value) => tell({ t: "slot_resolve", id, value }),
       rejectSlot: (id) => tell({ t: "slot_reject", id }),
       close: () => undefined,
     }),
   });
+  voice.follow((message) => follow(client, message));
+  return client;
 }
 
-/** Take a message of the room; those that are not about the conversation are passed over. */
+/** @typedef {{emit: (event: AgentEvent) => void}} Listening */
+
+/**
+ * Take a message of the room; those that are not about the conversation are passed over.
+ * @param {Listening} client
+ * @param {RoomMessage} message
+ */
 export function follow(client, message) {
-  const emit = (event) => client.emit(event);
+  const emit = (/** @type {AgentEvent} */ event) => client.emit(event);
   const reply_id = `turn_${message.turnId}`;
   switch (message.t) {
     case "ready":
@@ -79,13 +92,18 @@ export function follow(client, message) {
 /** A turn of the room ends like one that was stopped: what still runs does not belong to it any more. */
 const OVER = { type: "request_end", outcome: "aborted" };
 
-/** Show what was said before this session, what has happened since it began, and what is open. */
+/**
+ * Show what was said before this session, what has happened since it began, and what is open.
+ * @param {Listening} client
+ * @param {RoomMessage} ready
+ */
 function restore(client, { earlier, replay, slots, tasks, inbox, state }) {
-  const messages = earlier.map(({ who, text: words, cut }) => ({
+  const messages = earlier.map((/** @type {{who: string, text: string, cut: boolean}} */ { who, text: words, cut }) => ({
     sender: who === "user" ? "user" : "agent",
     text: words,
     ...(cut ? { heard: "interrupted" } : {}),
   }));
+  /** @type {AgentEvent[]} */
   const events = [];
   for (const message of replay) follow({ emit: (event) => events.push(event) }, message);
   client.emit({ type: "restored", messages, events });
@@ -94,11 +112,16 @@ function restore(client, { earlier, replay, slots, tasks, inbox, state }) {
   client.emit({ type: "slots", slots });
 }
 
-/** Tell the room while somebody fills in an answer within `place`. */
+/**
+ * Tell the room while somebody fills in an answer within `place`.
+ * @param {Element} place
+ * @param {(message: object) => boolean} send
+ */
 export function touchWhileTyping(place, send) {
   const touched = new Map();
   place.addEventListener("input", ({ target }) => {
-    const id = target.closest("[data-glove-slot]")?.dataset.gloveSlot;
+    const slot = target instanceof Element ? target.closest("[data-glove-slot]") : null;
+    const id = slot?.getAttribute("data-glove-slot");
     if (!id || performance.now() - (touched.get(id) ?? -TOUCH_MS) < TOUCH_MS) return;
     touched.set(id, performance.now());
     send({ t: "slot_touch", id });

@@ -13,20 +13,34 @@ export const REPLACED = 4000;
 /** Close code of the room for a caller who was sent out of it: coming back at once would be no leaving. */
 export const LEFT = 4001;
 
+/** @import { LinkState, Quality, RoomMessage } from "./link.js" */
+
 /** Keeps a connection to the room; `on` is told what happens. */
 export class Connection {
   /**
+   * @param {import("./link.js").Addresses} addresses
    * @param {{
-   *   message: (message: object) => void,
+   *   message: (message: RoomMessage) => void,
    *   sound: (pcm: ArrayBuffer) => void,
-   *   quality?: (quality: object) => void,
-   *   state: (state: "connecting" | "open" | "lost" | "replaced" | "left" | "refused") => void,
+   *   quality: (quality: Quality) => void,
+   *   state: (state: LinkState) => void,
    * }} on
    */
-  constructor(on) {
+  constructor(addresses, on) {
+    this.addresses = addresses;
     this.on = on;
     this.wait = FIRST_WAIT_MS;
+    this.timer = this.doubt = this.asked = this.watching = 0;
+    /** @type {object | null} */
+    this.attempt = null;
+    /** The one that is open. @type {WebSocket | null} */
+    this.socket = null;
+    /** The one that is being opened, or is open. @type {WebSocket | null} */
+    this.latest = null;
+    this.online = () => this.probe();
     this.reopen = () => this.open();
+    /** Called after this machine has slept. */
+    this.awake = () => this.probe();
     this.watch();
   }
 
@@ -35,9 +49,9 @@ export class Connection {
     this.leave();
     const attempt = (this.attempt = {});
     this.on.state("connecting");
-    await admit();
+    await this.addresses.admit?.();
     if (attempt !== this.attempt) return; // somebody was impatient
-    const url = new URL("room", location.href);
+    const url = new URL(this.addresses.room, location.href);
     url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
     url.hash = url.search = "";
     const socket = new WebSocket(url);
@@ -65,24 +79,32 @@ export class Connection {
   /** Whoever slept or was without a network may hold a connection of which only this side still knows. */
   watch() {
     let seen = Date.now();
-    setInterval(() => {
+    this.watching = window.setInterval(() => {
       const slept = Date.now() - seen > ASLEEP_MS;
       seen = Date.now();
-      if (slept) this.probe();
+      if (slept) this.awake();
       else this.measure();
     }, TICK_MS);
-    window.addEventListener("online", () => this.probe());
+    window.addEventListener("online", this.online);
+  }
+
+  /** Leave for good; idempotent. */
+  close() {
+    this.leave();
+    this.attempt = null;
+    clearInterval(this.watching);
+    window.removeEventListener("online", this.online);
   }
 
   /** Find out whether the connection lives, and open another one if it does not. */
   probe() {
     if (this.timer) this.reopen();
-    else if (this.send({ t: "ping" })) this.doubt ||= setTimeout(() => this.reopen(), PATIENCE_MS);
+    else if (this.send({ t: "ping" })) this.doubt ||= window.setTimeout(() => this.reopen(), PATIENCE_MS);
   }
 
   /** Ask for an answer, and tell how long it took. */
   measure() {
-    if (!this.on.quality || document.hidden || this.asked) return;
+    if (document.hidden || this.asked) return;
     if (this.send({ t: "ping" })) this.asked = performance.now();
   }
 
@@ -91,6 +113,7 @@ export class Connection {
     this.asked = 0;
   }
 
+  /** @param {string | ArrayBuffer} data */
   receive(data) {
     clearTimeout(this.doubt);
     this.doubt = 0;
@@ -107,6 +130,7 @@ export class Connection {
     this.on.message(message);
   }
 
+  /** @param {number} code @param {boolean} opened */
   async closed(code, opened) {
     this.leave();
     if (code === REPLACED || code === LEFT) {
@@ -114,13 +138,13 @@ export class Connection {
       return;
     }
     const { attempt } = this;
-    const refused = !opened && (await reachable());
+    const refused = !opened && (await reachable(this.addresses));
     if (attempt !== this.attempt) return;
     if (refused) {
       this.on.state("refused");
     } else {
       this.on.state("lost");
-      this.timer = setTimeout(() => this.reopen(), this.wait);
+      this.timer = window.setTimeout(() => this.reopen(), this.wait);
       this.wait = Math.min(2 * this.wait, LONGEST_WAIT_MS);
     }
   }
@@ -137,25 +161,13 @@ export class Connection {
   }
 }
 
-/** The address carries the token once; it becomes a cookie, and the address is cleaned. */
-export async function admit() {
-  const token = new URLSearchParams(location.hash.slice(1)).get("token");
-  if (!token) return;
+/**
+ * Whether the server answers at all; where nothing says so, it is not known and false.
+ * @param {import("./link.js").Addresses} addresses
+ */
+export async function reachable({ health }) {
   try {
-    await fetch("login", {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ token }),
-    });
-    history.replaceState(null, "", location.pathname);
-  } catch {
-    // The room is out of reach; opening the socket will say so.
-  }
-}
-
-async function reachable() {
-  try {
-    return (await fetch("health")).ok;
+    return Boolean(health) && (await fetch(/** @type {string} */ (health))).ok;
   } catch {
     return false;
   }

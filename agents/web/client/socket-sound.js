@@ -1,15 +1,21 @@
 // The room's sound over the WebSocket: what plays, and what the room is told of it.
 
+/** @import { RoomMessage } from "./link.js" */
+
 /** Follows the messages of the room and plays its sound. */
 export class SocketSound {
   /**
-   * @param {import("./sound.js").Speaker} speaker
+   * @param {import("./speaker.js").Speaker} speaker
    * @param {(message: object) => void} send
    */
   constructor(speaker, send) {
     this.speaker = speaker;
     this.send = send;
-    this.forget(0);
+    this.epoch = 0;
+    this.playing = false;
+    /** The reply whose sound was all sent. @type {number | null} */
+    this.endOf = null;
+    this.forget();
     speaker.onReport = (report) => this.heard(report);
   }
 
@@ -19,7 +25,7 @@ export class SocketSound {
     this.speaker.play(pcm);
   }
 
-  /** @param {{t: string}} message any message of the room */
+  /** @param {RoomMessage} message any of the room */
   follow(message) {
     switch (message.t) {
       case "ready":
@@ -48,6 +54,7 @@ export class SocketSound {
     this.speaker.order("clear");
   }
 
+  /** @param {import("./speaker.js").PlaybackReport} report */
   heard({ kind, position }) {
     if (kind === "position") {
       this.send({ t: "playback", epoch: this.epoch, position });

@@ -6,6 +6,8 @@ const DRAIN_MS = 300; // what was cut has left the browser's buffer by then
 const SHORTEST_MS = 150;
 const PACKET_MS = 20;
 
+/** @import { RoomMessage } from "./link.js" */
+
 /** Plays the audio line of a call and follows the messages of the room. */
 export class CallSound {
   /** @param {(message: object) => void} send */
@@ -15,17 +17,24 @@ export class CallSound {
     this.element.autoplay = true;
     this.epoch = 0;
     this.playout = 0; // ms from the browser's buffer to the ear
-    this.spurt = this.end = null;
+    /** @type {RoomMessage | null} */
+    this.spurt = null;
+    /** @type {RoomMessage | null} */
+    this.end = null;
+    /** @type {RTCRtpReceiver | null} */
+    this.receiver = null;
+    this.mutedAt = 0;
+    this.timer = this.muteTimer = 0;
   }
 
   /** @param {RTCRtpReceiver} receiver */
   listen(receiver) {
     this.receiver = receiver;
-    receiver.jitterBufferTarget = 0; // as little as the network allows
+    if ("jitterBufferTarget" in receiver) receiver.jitterBufferTarget = 0; // as little as the network allows
     this.element.srcObject = new MediaStream([receiver.track]);
     this.open().catch(() => {}); // browsers allow it only after the page was touched: open() is called again then
     clearInterval(this.timer);
-    this.timer = setInterval(() => this.report(), REPORT_MS);
+    this.timer = window.setInterval(() => this.report(), REPORT_MS);
   }
 
   /** Begin to be heard. Rejects where the page was not touched yet. */
@@ -33,11 +42,16 @@ export class CallSound {
     if (this.element.srcObject) await this.element.play();
   }
 
+  /** @returns {MediaStream | null} */
+  get stream() {
+    return /** @type {MediaStream | null} */ (this.element.srcObject);
+  }
+
   get works() {
     return Boolean(this.element.srcObject) && !this.element.paused;
   }
 
-  /** @param {{t: string}} message any message of the room */
+  /** @param {RoomMessage} message any of the room */
   follow(message) {
     switch (message.t) {
       case "ready":
@@ -70,7 +84,7 @@ export class CallSound {
     this.element.muted = true;
     this.mutedAt = performance.now();
     clearTimeout(this.muteTimer);
-    this.muteTimer = setTimeout(() => this.unmute(), DRAIN_MS);
+    this.muteTimer = window.setTimeout(() => this.unmute(), DRAIN_MS);
   }
 
   unmute() {
@@ -80,7 +94,7 @@ export class CallSound {
 
   /** Where the ear is: in samples since the last clear, or null where that is not known. */
   position() {
-    const source = this.receiver?.getSynchronizationSources?.()[0];
+    const source = this.receiver?.getSynchronizationSources()[0];
     if (!this.spurt || source?.rtpTimestamp === undefined) return null;
     const ticks = (source.rtpTimestamp - this.spurt.rtp) | 0; // 32 bits, and so is the difference
     if (ticks < 0) return null; // the spurt is still on its way through the buffer
