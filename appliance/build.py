@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
@@ -156,13 +156,12 @@ class Parts:
         """
         from appliance.conversations import RoomAgent
         from audio.events import VoiceFault
-        from audio.voice import GloveVoice
 
         idle_s = self.config.conversation.idle_s
         conversation_id = conversation_id or await self._unfinished(name, idle_s)
         agent = RoomAgent(self.mind, idle_s=idle_s, name=name, conversation_id=conversation_id)
         needs_vad = self.config.turns.mode == "vad" and room.vad is None
-        voice = GloveVoice(
+        voice = self._voice(
             agent,
             room,
             stt=self.recogniser(),
@@ -189,6 +188,16 @@ class Parts:
             self.partials.close()
         await self.judges.close()
         await self.mind.close()
+
+    def _voice(self, agent: RoomAgent, room: AudioIO, **cascade: Any) -> GloveVoice:
+        """The session of the engine that is configured."""
+        if self.config.engine.kind == "cascade":
+            from audio.voice import GloveVoice
+
+            return GloveVoice(agent, room, **cascade)
+        from appliance.realtime_engine import realtime_voice
+
+        return realtime_voice(self.config, agent, room, **cascade)
 
     async def _unfinished(self, name: str, idle_s: float) -> str | None:
         from appliance.conversations import latest_conversation

@@ -143,6 +143,36 @@ class TtsConfig(Section):
     _has_url = model_validator(mode="after")(_wyoming_has_url)
 
 
+class EngineConfig(Section):
+    """What hears, thinks and speaks."""
+
+    kind: Literal["cascade", "openai", "gemini"] = Field(
+        default="cascade",
+        description="cascade hears, thinks and speaks in steps; openai and gemini give the conversation to a realtime "
+        "model, and the cascade stands in for it.",
+    )
+
+
+class S2sConfig(Section):
+    """The realtime model of engine.kind."""
+
+    model: str = Field(default="", description="Model of the provider; empty takes the provider's default.")
+    voice: str = Field(default="", description="Voice of the provider; empty takes the provider's default.")
+    turn_detection: Literal["auto", "server_vad", "semantic_vad", "local"] = Field(
+        default="auto",
+        description="Who finds out when the user has spoken: the provider in its own way (auto) or, with openai, by "
+        "loudness or by meaning; or this machine (local).",
+    )
+    url: str = Field(
+        default="", description="Address of a service that speaks the provider's protocol; empty takes the provider's."
+    )
+
+    @field_validator("url")
+    @classmethod
+    def _is_address(cls, value: str) -> str:
+        return _address(value)
+
+
 class TurnsConfig(Section):
     """When the user has the floor and when a turn is over."""
 
@@ -465,6 +495,8 @@ class GloveConfig(BaseSettings):
     speech: SpeechConfig = SpeechConfig()
     stt: SttConfig = SttConfig()
     tts: TtsConfig = TtsConfig()
+    engine: EngineConfig = EngineConfig()
+    s2s: S2sConfig = S2sConfig()
     turns: TurnsConfig = TurnsConfig()
     model: ModelConfig = ModelConfig()
     device: DeviceConfig = DeviceConfig()

@@ -27,6 +27,9 @@ from audio.io.wavfile import read_wav
 TAIL_S = 0.3
 """Silence recorded after the last sound."""
 
+REMOTE_TAIL_S = 4.0
+"""The same where a provider hears: it takes a moment to say that the user has spoken."""
+
 LONGEST_TAIL_S = 120.0
 """Longest time that a conversation may go on after its input has ended."""
 
@@ -60,7 +63,8 @@ async def talk(options: TalkOptions, config: GloveConfig) -> int:
         living.push_async_callback(alerts.close)
         await session.start()
         alerts.start()
-        await _converse(options, session, room, pushed=config.turns.mode == "manual")
+        tail_s = TAIL_S if config.engine.kind == "cascade" else REMOTE_TAIL_S
+        await _converse(options, session, room, tail_s, pushed=config.turns.mode == "manual")
     if room.failed is not None and room.failed.code != "ERR_PIPE_CLOSED":
         raise room.failed
     if log.broken:
@@ -68,7 +72,7 @@ async def talk(options: TalkOptions, config: GloveConfig) -> int:
     return 0
 
 
-async def _converse(options: TalkOptions, session: Session, room: PumpRoom, *, pushed: bool) -> None:
+async def _converse(options: TalkOptions, session: Session, room: PumpRoom, tail_s: float, *, pushed: bool) -> None:
     """``pushed``: turns are committed by hand; what is heard then counts as one press of the button."""
     voice = session.voice
     for line in options.say:
@@ -84,7 +88,7 @@ async def _converse(options: TalkOptions, session: Session, room: PumpRoom, *, p
     while room.failed is None and clock.now() - ended < LONGEST_TAIL_S:
         await _until(lambda: voice.settled, room, ended + LONGEST_TAIL_S)
         quiet_since = clock.now()
-        while voice.settled and clock.now() - quiet_since < TAIL_S:
+        while voice.settled and clock.now() - quiet_since < tail_s:
             await asyncio.sleep(0.05)
         if voice.settled:
             return

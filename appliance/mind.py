@@ -193,7 +193,10 @@ def build_mind(config: GloveConfig, credentials: Credentials | None = None, *, l
     timer_book = book if lasting_timers else EverydayBook(None)
     timers = TimerBook(timer_book)
     # A simulated provider stands for a model alone: a tool that answered first would spoil the measurement.
-    tools = () if provider == "simulated" else (*everyday_tools(book, timers), *_asking_tools(provider))
+    # A realtime model calls tools, whatever stands in for it.
+    calls_tools = provider not in WITHOUT_TOOLS or config.engine.kind != "cascade"
+    asking = _asking_tools() if calls_tools else ()
+    tools = () if provider == "simulated" else (*everyday_tools(book, timers), *asking)
     instructions = config.model.system_prompt or INSTRUCTIONS
     return Mind(
         model,
@@ -203,16 +206,16 @@ def build_mind(config: GloveConfig, credentials: Credentials | None = None, *, l
         timer_book,
         path,
         instructions,
-        calls_tools=provider not in WITHOUT_TOOLS,
+        calls_tools=calls_tools,
         skills=_skills(config),
     )
 
 
-def _asking_tools(provider: str) -> list[Tool[Any]]:
+def _asking_tools() -> list[Tool[Any]]:
     """Tools with which a language model asks the user something; without one nothing would call them."""
     from agents.web.tools.ready_made import ready_made_tools
 
-    return [] if provider in WITHOUT_TOOLS else ready_made_tools()
+    return ready_made_tools()
 
 
 def build_model(config: GloveConfig, provider: str, credentials: Credentials | None = None) -> ModelAdapter:

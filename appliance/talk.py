@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from appliance.config import GloveConfig
 
 Pace = Literal["realtime", "fast"]
+Engine = Literal["cascade", "openai", "gemini"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class TalkOptions:
         events: JSON lines file, or None for standard error with a live pipe and nowhere otherwise.
         pace: ``realtime``, or ``fast`` on the virtual clock.
         say: typed lines, answered before anything is heard.
+        engine: instead of the configured one.
+        url: of the engine's provider, instead of the configured one.
     """
 
     source: Path | None
@@ -36,6 +39,8 @@ class TalkOptions:
     events: Path | None = None
     pace: Pace = "realtime"
     say: tuple[str, ...] = ()
+    engine: Engine | None = None
+    url: str = ""
 
     @property
     def live(self) -> bool:
@@ -61,6 +66,10 @@ def talk(
     ] = None,
     pace: Annotated[Pace, typer.Option(help="realtime, or fast on the virtual clock.")] = "realtime",
     say: Annotated[list[str] | None, typer.Option(metavar="TEXT", help="A typed line; may be repeated.")] = None,
+    engine: Annotated[
+        Engine | None, typer.Option(help="What hears, thinks and speaks, instead of engine.kind.")
+    ] = None,
+    url: Annotated[str, typer.Option(metavar="URL", help="Address of its service, instead of s2s.url.")] = "",
     config: ConfigOption = None,
 ) -> int:
     """Hold a conversation with a recording or a live pipe.
@@ -71,12 +80,30 @@ def talk(
     """
     from appliance.options import settings
 
-    options = validated(TalkOptions(source, out, events, pace, tuple(say or ())))
-    loaded = settings(ctx, config)
+    options = validated(TalkOptions(source, out, events, pace, tuple(say or ()), engine, url))
+    chosen = with_engine(settings(ctx, config).config, options)
 
     from appliance.conversation import run_talk
 
-    return run_talk(options, rehearsed(loaded.config) if options.pace == "fast" else loaded.config)
+    return run_talk(options, rehearsed(chosen) if options.pace == "fast" else chosen)
+
+
+def with_engine(config: GloveConfig, options: TalkOptions) -> GloveConfig:
+    """``config`` with the engine that the options name. Raises ``ConfigError`` if the address is none."""
+    from pydantic import ValidationError
+
+    from appliance.config import EngineConfig, S2sConfig
+
+    update: dict[str, object] = {}
+    if options.engine is not None:
+        update["engine"] = EngineConfig(kind=options.engine)
+    if options.url:
+        try:
+            update["s2s"] = S2sConfig.model_validate({**config.s2s.model_dump(), "url": options.url})
+        except ValidationError as fault:
+            told = "Name one such as wss://localhost:8000/v1."
+            raise ConfigError("ERR_S2S_ADDRESS", "--url is no address.", told, fault) from fault
+    return config.model_copy(update=update)
 
 
 def rehearsed(config: GloveConfig) -> GloveConfig:
@@ -87,6 +114,8 @@ def rehearsed(config: GloveConfig) -> GloveConfig:
     """
     from appliance.services import is_streaming
 
+    if config.engine.kind != "cascade":
+        raise ConfigError("ERR_S2S_PACE", "A realtime model has its own pace.", "Leave --pace fast away.")
     if is_streaming(config):
         raise ConfigError("ERR_STT_PACE", f"{config.stt.provider} hears in real time only.", "Leave --pace fast away.")
     if config.store.path != "auto":

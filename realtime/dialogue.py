@@ -199,6 +199,8 @@ class Dialogue:
             if not self._said and not self._link.adapter.capabilities.reports_user_speech:
                 self._user_started()
             self._said += event.text
+            if not self._link.adapter.capabilities.reports_user_speech:
+                self.user_owes("")
             return
         self._said = ""
         text = event.text.strip()

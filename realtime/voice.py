@@ -9,7 +9,7 @@ and when one does again it steps back.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import structlog
 
@@ -27,6 +27,7 @@ from audio.turns.contract import Committed
 from audio.turns.ears import Ears
 from audio.turns.engine import TurnEngine
 from audio.voice import GloveVoice
+from audio.voice_settings import Mode
 from realtime import agent_events as told
 from realtime.agent import DrivenAgent, RealtimeAgent
 from realtime.link_state import LinkMoved, LinkSettings, LinkState, SessionReplaced
@@ -39,7 +40,7 @@ from realtime.switchboard import Switchboard
 log = structlog.get_logger(__name__)
 
 
-class RealtimeVoiceAgent(SpokenAgent, DrivenAgent):
+class RealtimeVoiceAgent(SpokenAgent, DrivenAgent, Protocol):
     """An agent that both engines can run."""
 
 
@@ -102,6 +103,7 @@ class RealtimeVoice(GloveVoice):
         )
         self.realtime.is_idle = self._cascade_idle
         self._local = LocalTurns(self.realtime) if adapter.manual_turns and self._vad is not None else None
+        self._hearing: Ears | None = None
         self._open = False
         self._speaks = False
         self._heard: list[str] = []
@@ -152,6 +154,11 @@ class RealtimeVoice(GloveVoice):
         if self.remote:
             self.realtime.inject(f"[You have just said, without being asked: {text}]", respond=False)
 
+    def commit_turn(self) -> None:
+        """Commit what was said so far. No effect unless listening."""
+        if self._mode is Mode.LISTENING and self._hearing is not None:
+            self._hearing.commit()
+
     def renew(self) -> None:
         """The agent has begun another conversation."""
         self.realtime.renew()
@@ -195,9 +202,11 @@ class RealtimeVoice(GloveVoice):
 
     def _ears(self, engine: TurnEngine) -> Ears:
         if self._local is not None:
-            return self._local.beside(engine, self._remote_hears)
-        provider = ProviderEars(self.realtime, key_turns=self.settings.turn_mode == "manual")
-        return Switchboard(engine, provider, self._remote_hears)
+            self._hearing = self._local.beside(engine, self._remote_hears)
+        else:
+            provider = ProviderEars(self.realtime, key_turns=self.settings.turn_mode == "manual")
+            self._hearing = Switchboard(engine, provider, self._remote_hears)
+        return self._hearing
 
     def _remote_hears(self) -> bool:
         """Whether what the user says is for the realtime model: not while a tool asks something."""
