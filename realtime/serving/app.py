@@ -30,6 +30,9 @@ MOST_BODY_BYTES = 1 << 20
 TRY_LATER = 1013
 POLICY = 1008
 
+CLOSE_S = 1.0
+"""How long a client may take to read that it is hung up on."""
+
 
 class ExpiresAfter(Wire):
     """How long a short-lived key is good, from when it is made."""
@@ -162,9 +165,12 @@ class SocketLine:
         if self._socket.client_state is WebSocketState.DISCONNECTED:
             return
         try:
-            await self._socket.close(code, reason[:120])
+            async with asyncio.timeout(CLOSE_S):
+                await self._socket.close(code, reason[:120])
         except (WebSocketDisconnect, RuntimeError):
             log.debug("a client was gone before it was told")
+        except TimeoutError:
+            log.debug("a client does not read that it is hung up on")
 
     async def refuse(self, refusal: Refusal) -> None:
         """Say why there is no session, and hang up."""

@@ -134,6 +134,7 @@ class Listening:
                 heard.append(self._paused(min(at, self.position)))
         if self.floor is Floor.SPEAKING and self.position - self._start > self._limits.turn_s * CAPTURE_RATE_HZ:
             heard.append(self._paused(self.position, forced=True))
+            self._vad.reset()  # whoever still speaks begins a new turn
         if self.floor is Floor.QUIET:
             self._forget_silence()
         return heard
