@@ -72,5 +72,5 @@ def remainder(before: str, after: str) -> str:
             # Only text without spaces holds several words in one match, and then each character is one.
             if skip <= 0:
                 return after[at:].strip()
-            skip -= len(words(char))
+            skip -= 1 if char in "'’" else len(words(char))
     return ""

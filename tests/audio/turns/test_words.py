@@ -84,3 +84,8 @@ def test_a_yes_is_a_word(text: str) -> None:
 @pytest.mark.parametrize("text", ["はははは", "（笑）", "【拍手】", "うーん", "haha"])
 def test_laughter_and_captions_of_other_scripts_hold_no_words(text: str) -> None:
     assert not has_words(text)
+
+
+def test_an_apostrophe_within_text_without_spaces_counts_like_its_neighbours() -> None:
+    before, after = "Let'sゴー", "Let'sゴーしよう"
+    assert goes_on(before, after) and remainder(before, after) == "しよう"
