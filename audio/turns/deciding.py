@@ -6,6 +6,8 @@ import asyncio
 from dataclasses import replace
 from typing import Protocol
 
+import structlog
+
 from agents.base.errors import GloveVoiceError
 from agents.base.scope import Scope
 from audio.pcm import CAPTURE_RATE_HZ, Pcm, ms_to_samples
@@ -22,6 +24,8 @@ from audio.turns.stop import says_stop
 from audio.turns.tail import Tail
 from audio.turns.transcriber import Transcriber
 from audio.turns.words import has_words
+
+log = structlog.get_logger(__name__)
 
 JUDGED_S = 8.0
 """So much of the end of an utterance is shown to the detector."""
@@ -157,11 +161,19 @@ class Deciding:
 
     async def _decide(self, sequence: int, now: bool, because: str) -> None:
         try:
-            whole = await self._transcriber.final()
+            await self._consider(sequence, now, because)
         except GloveVoiceError as fault:
             if sequence == self.sequence:
                 self._outcome.give_up(fault)
-            return
+        except Exception as fault:
+            # Whoever waits for an answer is told that there is none, and the next utterance begins anew.
+            log.exception("an utterance could not be judged")
+            if sequence == self.sequence:
+                why = f"What was said could not be judged: {fault}"
+                self._outcome.give_up(GloveVoiceError("ERR_STT_FAILED", why, cause=fault))
+
+    async def _consider(self, sequence: int, now: bool, because: str) -> None:
+        whole = await self._transcriber.final()
         if sequence != self.sequence:
             return
         self._progress.times.recognised(self._progress.sample)

@@ -134,6 +134,7 @@ class SegmentTranscriber(Transcriber):
         self._heads: list[asyncio.Task[Transcript]] = []
         self._version = 0
         self._speculation: tuple[int, asyncio.Task[Transcript]] | None = None
+        self._awaited: list[asyncio.Task[Transcript]] = []
         self._partial_task: asyncio.Task[None] | None = None
         self._glances = 0
         self._utterance = 0
@@ -175,12 +176,9 @@ class SegmentTranscriber(Transcriber):
 
     async def final(self) -> Transcript:
         """See ``Transcriber``."""
-        self.speculate()
-        assert self._speculation is not None
-        parts = [*self._heads, self._speculation[1]]
         try:
             async with asyncio.timeout(self._timeout_s):
-                done = [await asyncio.shield(part) for part in parts]
+                done = await self._parts()
         except TimeoutError as fault:
             raise GloveVoiceError(
                 "ERR_STT_TIMEOUT", f"Speech was not recognised within {self._timeout_s:g} s.", cause=fault
@@ -197,6 +195,8 @@ class SegmentTranscriber(Transcriber):
         for head in self._heads:
             head.cancel()
         self._heads = []
+        for awaited in self._awaited:
+            awaited.cancel()
         self._drop_speculation()
         self._glances = 0
         if self._partial_task is not None:
@@ -210,11 +210,32 @@ class SegmentTranscriber(Transcriber):
         self._final_worker.shutdown(wait=False, cancel_futures=True)
         self._partial_worker.shutdown(wait=False, cancel_futures=True)
 
+    async def _parts(self) -> list[Transcript]:
+        """The text of everything appended so far, in pieces."""
+        utterance = self._utterance
+        self.speculate()
+        assert self._speculation is not None
+        last = self._speculation[1]
+        parts = [*self._heads, last]
+        self._awaited.append(last)
+        try:
+            await asyncio.wait(parts)
+        finally:
+            self._awaited.remove(last)
+        if utterance != self._utterance:
+            raise asyncio.CancelledError  # nobody needs it: the utterance is over
+        if any(part.cancelled() for part in parts):
+            raise GloveVoiceError("ERR_STT_CONNECTION", "The speech recogniser broke off.")
+        return [part.result() for part in parts]
+
     def _drop_speculation(self) -> None:
-        """Nobody needs it any more: what has not begun yet must not keep the recogniser from what counts."""
-        if self._speculation is not None:
+        """Newer sound has come: what has not begun yet must not keep the recogniser from what counts.
+
+        What somebody waits for goes on: it was asked what had been said until then.
+        """
+        if self._speculation is not None and self._speculation[1] not in self._awaited:
             self._speculation[1].cancel()
-            self._speculation = None
+        self._speculation = None
 
     def _audio(self) -> Pcm:
         if len(self._chunks) > 1:

@@ -10,6 +10,8 @@ import pytest
 
 from agents.base.errors import GloveError
 from agents.models.scripted import Call, Fail, Hang, Say, ScriptedModel
+from audio.pcm import Pcm
+from audio.stt.base import SegmentStt, Transcript
 from audio.stt.scripted import ScriptedStreamingStt
 from audio.tts.base import AudioChunk, PieceDone, TtsAdapter, TtsDone, TtsFault
 from audio.turns.contract import TurnSettings
@@ -278,3 +280,47 @@ async def test_speech_that_goes_on_at_the_very_moment_of_the_commit_is_not_lost(
             await session.say("And my father.", 0.8)
             await session.settle()
             assert session.of("user_turn")[-1].text == "Call my mother. And my father.", f"{offset_ms} ms"
+
+
+class NoSense(SegmentStt):
+    """Understands nothing that could be a text in its first call."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def transcribe(self, pcm: Pcm, language: str | None = None) -> Transcript:
+        self.calls += 1
+        return Transcript("Hello there.") if self.calls > 1 else None  # type: ignore[return-value]
+
+
+async def test_a_recogniser_that_answers_nonsense_is_told_and_heard_again() -> None:
+    session = Session(ScriptedModel(["Yes."]), stt=NoSense(), partials=False)
+    async with session:
+        await session.say("x")
+        await session.settle()
+        assert [error.code for error in session.of("error")] == ["ERR_STT_FAILED"]
+        assert session.of("agent_says"), "the user is told aloud"
+        await session.say("y")
+        await session.settle()
+        assert [turn.text for turn in session.of("user_turn")] == ["Hello there."]
+
+
+class SlowAndWordless(SegmentStt):
+    """Takes its time to find out that nothing was said."""
+
+    cost_s = 1.5
+
+    def transcribe(self, pcm: Pcm, language: str | None = None) -> Transcript:
+        return Transcript("")
+
+
+async def test_noise_with_gaps_is_let_go_however_slow_the_recogniser_is() -> None:
+    """Each gap asks for a text of its own; the question whether there are words at all is answered all the same."""
+    session = Session(ScriptedModel([]), stt=SlowAndWordless(), partials=False)
+    async with session:
+        for length in range(40, 100):
+            session.living.speak("", length / 100)
+            session.living.waiting += [np.zeros(160, np.int16)] * 30
+        await session.until(lambda: session.of("discarded"), 60)
+        (discarded,) = session.of("discarded")
+        assert discarded.reason == "noise" and discarded.t < 20

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from concurrent.futures import Executor
 
 import numpy as np
 import pytest
@@ -196,4 +197,57 @@ async def test_after_a_fault_that_it_got_over_its_final_is_waited_for() -> None:
     stt.fail(BROKEN)
     stt.partial("")
     assert (await transcriber.final()).text == "Turn on the light."
+    await transcriber.close()
+
+
+class BreaksOff(SegmentStt):
+    """Cancels itself in its first call, as a broken library would; then it understands."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def transcribe(self, pcm: Pcm, language: str | None = None) -> Transcript:
+        return Transcript("all of it")
+
+    async def recognise(self, pcm: Pcm, language: str | None = None, executor: Executor | None = None) -> Transcript:
+        self.calls += 1
+        if self.calls == 1:
+            raise asyncio.CancelledError
+        return self.transcribe(pcm)
+
+
+async def test_a_recogniser_that_breaks_off_is_a_fault_and_the_next_sound_is_understood() -> None:
+    transcriber = SegmentTranscriber(BreaksOff())
+    feed(transcriber, 1)
+    with pytest.raises(GloveVoiceError, match="broke off"):
+        await transcriber.final()
+    transcriber.voiced()
+    assert (await transcriber.final()).text == "all of it"
+    await transcriber.close()
+
+
+async def test_who_waits_for_the_text_so_far_gets_it_although_the_voice_goes_on() -> None:
+    stt = Hearing(lambda pcm: Transcript(f"{pcm.size / CAPTURE_RATE_HZ:g} s"))
+    stt.cost_s = 1.0
+    transcriber = SegmentTranscriber(stt)
+    feed(transcriber, 1)
+    asked = asyncio.create_task(transcriber.final())
+    await asyncio.sleep(0.2)
+    feed(transcriber, 1)
+    transcriber.voiced()
+    transcriber.speculate()
+    assert (await asked).text == "1 s"
+    assert (await transcriber.final()).text == "2 s"
+    await transcriber.close()
+
+
+async def test_nobody_is_told_the_text_of_an_utterance_that_is_over() -> None:
+    stt = Hearing(lambda pcm: Transcript("old"))
+    transcriber = SegmentTranscriber(stt)
+    feed(transcriber, 1)
+    asked = asyncio.create_task(transcriber.final())
+    await asyncio.sleep(0.05)
+    transcriber.clear()
+    await asyncio.wait([asked])
+    assert asked.cancelled()
     await transcriber.close()
