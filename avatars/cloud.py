@@ -268,8 +268,14 @@ class CloudAvatar(AvatarAdapter):
     async def _renew(self) -> AvatarError | None:
         async with self._door:
             self._backoff.healthy(clock.now() - self._stands_since)
+            if self._backoff.exhausted:
+                fault = _never_lasts(self.provider)
+                await self._end(fault)
+                return fault
+            again = False
             while True:
-                await self._wait_turn()
+                await self._wait_turn(again)
+                again = True
                 self._renewed_at = clock.now()
                 await self._close_softly()
                 try:
@@ -283,12 +289,11 @@ class CloudAvatar(AvatarAdapter):
                     self._stand(view)
                     return None
 
-    async def _wait_turn(self) -> None:
-        """Until another session may be asked for."""
-        first = self._backoff.attempts == 0
+    async def _wait_turn(self, again: bool) -> None:
+        """Until another session may be asked for. ``again``: after an attempt that failed."""
         delay_s = self._backoff.next_delay()
         due = self._renewed_at + self._gap_s
-        await clock.sleep_until(due if first else max(due, clock.now() + delay_s))
+        await clock.sleep_until(max(due, clock.now() + delay_s) if again else due)
 
     async def _close_softly(self) -> None:
         try:
@@ -323,3 +328,11 @@ class CloudAvatar(AvatarAdapter):
 
     def _new_backoff(self) -> Backoff:
         return Backoff(first_s=self._gap_s, cap_s=60.0, budget=RENEWALS)
+
+
+def _never_lasts(provider: str) -> AvatarError:
+    return AvatarError(
+        "ERR_AVATAR_LIMIT",
+        f"Sessions of {provider} end as soon as they have begun.",
+        "Look at the plan of the account, and at what the provider's dashboard says about them.",
+    )

@@ -130,17 +130,17 @@ class Unplayed:
         return utterance.samples - self._left(utterance, now)
 
     def begun(self, utterance: Utterance, now: float) -> None:
-        """The face reports that it begins to play ``utterance``, which is the oldest."""
+        """The face reports that it begins to play ``utterance``."""
         utterance.started = True
         if not self._held:
-            self._play_from(now)
+            self._play_from(now, utterance.number)
 
     def over(self, utterance: Utterance, now: float) -> None:
         """``utterance``, the oldest, was played or given up: the next begins now at the earliest."""
         if utterance in self._utterances:
             self._utterances.remove(utterance)
         if not self._held and self._utterances and not self._utterances[0].started:
-            self._play_from(now)
+            self._play_from(now, self._utterances[0].number)
 
     def forget_played(self, now: float) -> None:
         """Those that ended and were played by the clock are over."""
@@ -177,10 +177,11 @@ class Unplayed:
             return utterance.left
         return min(utterance.samples, max(0, round((utterance.ends_at - now) * self.rate_hz)))
 
-    def _play_from(self, now: float) -> None:
-        """All that is there plays from ``now`` on."""
+    def _play_from(self, now: float, number: int) -> None:
+        """Utterance ``number`` and what follows it plays from ``now`` on."""
         for one in self._utterances:
-            now = one.ends_at = now + one.samples / self.rate_hz
+            if one.number >= number:
+                now = one.ends_at = now + one.samples / self.rate_hz
 
     def _trim(self, now: float) -> None:
         for utterance in self._utterances:

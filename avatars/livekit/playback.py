@@ -49,11 +49,16 @@ class Playback:
 
     def started(self, now: float) -> Utterance | None:
         """The face begins to play. Returns the utterance, or None if that cannot be."""
-        first = self._first()
-        if first is None or first.started:
-            return None
-        self._unplayed.begun(first, now)
-        return first
+        before: Utterance | None = None
+        for utterance in self._unplayed.utterances:
+            if not utterance.started:
+                # The end of the one before may be reported after this.
+                if before is not None and self._unplayed.seconds_of(before, now) > SLACK_S:
+                    return None
+                self._unplayed.begun(utterance, now)
+                return utterance
+            before = utterance
+        return None
 
     def cut(self, utterances: tuple[Utterance, ...], now: float) -> list[Settled]:
         """``utterances`` were cut, and the face was told. Returns those of an earlier cut that never was reported."""

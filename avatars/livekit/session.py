@@ -125,11 +125,14 @@ class LiveKitAvatar(CloudAvatar):
         await self._close_stream()
 
     def _await_arrival(self) -> None:
-        if self._arrival is None:
-            self._arrival = asyncio.get_running_loop().call_later(self._arrival_s, self._never_came)
+        if self._arrival is not None:
+            self._arrival.cancel()
+        self._arrival = asyncio.get_running_loop().call_later(self._arrival_s, self._never_came)
 
     def _never_came(self) -> None:
         self._arrival = None
+        if self._state is not State.CONNECTED:
+            return
         fault = AvatarError(
             "ERR_AVATAR_ABSENT",
             f"The face did not come into the room within {self._arrival_s:.0f} s.",
