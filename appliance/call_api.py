@@ -90,7 +90,9 @@ class CallDesk:
     async def _answer(self, request: Request, offer: CallOffer) -> CallAnswer:
         room = self._room(request, self._who(request))
         address = None if request.client is None else request.client.host
-        return CallAnswer(sdp=await self._rooms.calls.answer(offer.sdp, room.serve, address))
+        arrived = request.scope.get("server")
+        door = None if arrived is None else arrived[0]
+        return CallAnswer(sdp=await self._rooms.calls.answer(offer.sdp, room.serve, address, door))
 
     def _room(self, request: Request, visitor: Visitor) -> BrowserRoom:
         room_id = request.path_params.get("room_id")

@@ -15,10 +15,11 @@ from agents.base.errors import GloveError
 from agents.base.scope import Scope
 from realtime.browser.caller import Socket
 from realtime.browser.limits import TokenBucket
-from realtime.browser.webrtc_offer import checked, refused, with_addresses
+from realtime.browser.protocol import MAX_MESSAGE_BYTES
+from realtime.browser.webrtc_offer import Reach, checked, plain_address, refused, with_addresses
 
 if TYPE_CHECKING:
-    from aiortc import RTCConfiguration, RTCPeerConnection
+    from aiortc import RTCConfiguration, RTCIceTransport, RTCPeerConnection
 
     from realtime.browser.webrtc_peer import Peer
 
@@ -55,6 +56,18 @@ class IceServers:
     turn_user: str = ""
     turn_credential: Secret | None = field(default=None)
     relay_only: bool = False
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether callers beyond the network of this machine are to be reached."""
+        return bool(self.stun or self.turn)
+
+    @property
+    def relay_address(self) -> str:
+        """The address of the relay, where it is written as one; empty otherwise."""
+        place = self.turn.partition(":")[2].partition("?")[0]
+        host = place[1:].partition("]")[0] if place.startswith("[") else place.partition(":")[0]
+        return plain_address(host) or ""
 
     def for_page(self) -> list[dict[str, object]]:
         """``iceServers`` of the page's ``RTCPeerConnection``. Holds the credential: only for admitted callers."""
@@ -102,13 +115,18 @@ class WebRtcCalls:
         """Connections that exist, open or on their way."""
         return len(self._callers)
 
-    async def answer(self, offer: str, serve: Serve, caller_address: str | None = None) -> str:
+    async def answer(
+        self, offer: str, serve: Serve, caller_address: str | None = None, door_address: str | None = None
+    ) -> str:
         """The answer (SDP) to ``offer``.
 
         Args:
             offer: SDP with all its candidates; nothing is trickled.
             serve: serves the caller once it has connected, see ``BrowserRoom.serve``.
-            caller_address: where the offer came from.
+            caller_address: where the offer came from. Beside it, only the configured relay and, with a STUN server or
+                a relay, public addresses are tried.
+            door_address: address of this machine at which the offer arrived: the call listens there and nowhere else,
+                unless a STUN server or a relay is to bring it further. None listens everywhere.
 
         Raises:
             GloveError: ``ERR_WEBRTC_OFFER`` for an offer that the room does not take, ``ERR_WEBRTC_BUSY`` when too many
@@ -119,7 +137,9 @@ class WebRtcCalls:
         checked(offer)
         self._connecting += 1
         try:
-            return await self._admit(with_addresses(offer, caller_address), serve)
+            reach = Reach(plain_address(caller_address), self.ice.elsewhere, self.ice.relay_address)
+            door = None if self.ice.elsewhere else plain_address(door_address)
+            return await self._admit(with_addresses(offer, reach), serve, door)
         except BaseException:
             self._connecting -= 1
             raise
@@ -130,7 +150,7 @@ class WebRtcCalls:
         if self._releases:
             await asyncio.wait(self._releases, timeout=RELEASE_S)
 
-    async def _admit(self, offer: str, serve: Serve) -> str:
+    async def _admit(self, offer: str, serve: Serve, door: str | None) -> str:
         from aiortc import RTCPeerConnection
 
         from realtime.browser.opus import library
@@ -142,7 +162,7 @@ class WebRtcCalls:
         self._callers.add(peer)
         try:
             async with asyncio.timeout(self.connect_s):
-                answer = await _negotiate(connection, peer, offer)
+                answer = await _negotiate(connection, peer, offer, door)
         except BaseException:
             await self._release(peer)
             raise
@@ -183,10 +203,10 @@ class WebRtcCalls:
             log.warning("a connection could not be given back in time", seconds=RELEASE_S)
 
 
-async def _negotiate(connection: RTCPeerConnection, peer: Peer, offer: str) -> str:
+async def _negotiate(connection: RTCPeerConnection, peer: Peer, offer: str, door: str | None) -> str:
     from aiortc import RTCRtpSender, RTCSessionDescription
 
-    from realtime.browser.webrtc_taps import tap_receiver
+    from realtime.browser.webrtc_taps import limit_pieces, listen_only_at, tap_receiver
 
     transceiver = connection.getTransceivers()[0]
     opus = [codec for codec in RTCRtpSender.getCapabilities("audio").codecs if codec.mimeType.lower() == "audio/opus"]
@@ -194,6 +214,11 @@ async def _negotiate(connection: RTCPeerConnection, peer: Peer, offer: str) -> s
     try:
         await connection.setRemoteDescription(RTCSessionDescription(offer, "offer"))
         tap_receiver(transceiver.receiver, peer.hear)
+        if connection.sctp is not None:
+            limit_pieces(connection.sctp, 2 * MAX_MESSAGE_BYTES, peer.too_much)
+        if door is not None:
+            for transport in _transports(connection):
+                listen_only_at(transport, door)
         await connection.setLocalDescription(await connection.createAnswer())
     except (GloveError, TimeoutError):
         raise
@@ -201,3 +226,10 @@ async def _negotiate(connection: RTCPeerConnection, peer: Peer, offer: str) -> s
         # aiortc checks an offer by using it: whatever it raises says that the offer is unusable.
         raise refused("it cannot be used", fault) from fault
     return connection.localDescription.sdp
+
+
+def _transports(connection: RTCPeerConnection) -> set[RTCIceTransport]:
+    lines = [transceiver.receiver.transport for transceiver in connection.getTransceivers()]
+    if connection.sctp is not None:
+        lines.append(connection.sctp.transport)
+    return {line.transport for line in lines}

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address
 
 from agents.base.errors import GloveError
 
 MAX_OFFER_BYTES = 32 * 1024
+CANDIDATE = "a=candidate:"
 MOST_CANDIDATES = 40
 """Addresses of one caller that are tried; more would make the appliance a port scanner."""
 
@@ -27,7 +30,7 @@ def checked(offer: str) -> None:
 
     if len(offer) > MAX_OFFER_BYTES:
         raise refused("it is too long")
-    if offer.count("\na=candidate:") > MOST_CANDIDATES:
+    if sum(line.startswith(CANDIDATE) for line in offer.splitlines()) > MOST_CANDIDATES:
         raise refused("it names too many addresses")
     try:
         media = SessionDescription.parse(offer).media
@@ -44,35 +47,68 @@ def checked(offer: str) -> None:
         raise refused("its audio cannot be Opus")
 
 
-def with_addresses(offer: str, caller: str | None) -> str:
-    """``offer`` with the caller's own address where the browser hides it behind a name (``….local``, RFC 8828 mode 2).
+@dataclass(frozen=True)
+class Reach:
+    """Which addresses of a caller are tried.
 
-    An offer without any address gets one that nothing listens at: ICE gives up at once where it has nothing to try, and
-    else learns the caller's true address from the first check that comes from there.
-
-    ``caller`` is the address that the offer came from. Without one, hidden addresses are left out.
+    Attributes:
+        caller: the address that the offer came from, which stands for the names that browsers hide theirs behind
+            (``….local``, RFC 8828 mode 2).
+        elsewhere: whether public addresses are tried too: a STUN server or a relay is configured.
+        relay: address of the configured relay.
     """
-    known = caller is not None and _is_address(caller)
+
+    caller: str | None
+    elsewhere: bool = False
+    relay: str = ""
+
+    def address(self, offered: str) -> str | None:
+        """The address to try for an ``offered`` one; None for none."""
+        address = _address(offered)
+        if address is None:
+            return self.caller if offered.endswith(".local") else None
+        if str(address) in (self.caller, self.relay) or (self.elsewhere and address.is_global):
+            return str(address)
+        return None
+
+
+def with_addresses(offer: str, reach: Reach) -> str:
+    """``offer`` with those of its addresses that are in ``reach``: whoever calls cannot have others spoken to.
+
+    What remains needs not be all of the caller's: ICE learns the other ones from the first check that comes from there.
+    But it gives up at once where it has nothing to try. An offer without any address gets one that nothing listens at.
+    """
     lines: list[str] = []
     for line in offer.splitlines():
-        parts = line.split(" ")
-        if line.startswith("a=candidate:") and len(parts) > 4 and not _is_address(parts[4]):
-            if not known:
-                continue
-            parts[4] = str(caller)
-        lines.append(" ".join(parts))
-    if known and not any(line.startswith("a=candidate:") for line in lines):
-        lines = [each for line in lines for each in (line, *_nowhere(line, str(caller)))]
+        kept = _candidate(line, reach) if line.startswith(CANDIDATE) else line
+        if kept is not None:
+            lines.append(kept)
+    if reach.caller is not None and not any(line.startswith(CANDIDATE) for line in lines):
+        lines = [each for line in lines for each in (line, *_nowhere(line, reach.caller))]
     return "\r\n".join(lines) + "\r\n"
 
 
+def _candidate(line: str, reach: Reach) -> str | None:
+    parts = line.split()
+    if len(parts) < 8 or parts[2].lower() != "udp":
+        return None
+    address = reach.address(parts[4])
+    return None if address is None else " ".join([*parts[:4], address, *parts[5:]])
+
+
 def _nowhere(line: str, caller: str) -> list[str]:
-    return [f"a=candidate:0 1 udp 1 {caller} 9 typ host"] if line.startswith("a=ice-pwd:") else []
+    return [f"{CANDIDATE}0 1 udp 1 {caller} 9 typ host"] if line.startswith("a=ice-pwd:") else []
 
 
-def _is_address(text: str) -> bool:
+def plain_address(text: str | None) -> str | None:
+    """An IP address as it is written, without what sockets add to it; None for anything else."""
+    address = None if text is None else _address(text)
+    return None if address is None else str(address)
+
+
+def _address(text: str) -> IPv4Address | IPv6Address | None:
     try:
-        ipaddress.ip_address(text)
+        address = ipaddress.ip_address(text)
     except ValueError:
-        return False
-    return True
+        return None
+    return getattr(address, "ipv4_mapped", None) or address

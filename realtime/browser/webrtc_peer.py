@@ -109,6 +109,11 @@ class Peer:
         for pcm in [] if self._over else self.packets.push(number, packet):
             self._put(wire_bytes(pcm))
 
+    def too_much(self) -> None:
+        """The caller sends messages that nobody could keep: the connection is over."""
+        log.warning("a caller sent a message without end")
+        self.end()
+
     def end(self) -> None:
         """The connection is over: whoever reads is told. Idempotent."""
         if not self._over:

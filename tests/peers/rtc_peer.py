@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from fractions import Fraction
 from typing import Any
@@ -58,8 +58,8 @@ class RtcCaller:
         heard: what came over the audio line, with the time of its arrival.
     """
 
-    def __init__(self, *, microphone: bool = True, **configuration: Any) -> None:
-        self.pc = RTCPeerConnection(RTCConfiguration(**{"iceServers": [], **configuration}))
+    def __init__(self, *, microphone: bool = True, configuration: RTCConfiguration | None = None) -> None:
+        self.pc = RTCPeerConnection(configuration or RTCConfiguration(iceServers=[]))
         self.microphone = MicrophoneTrack()
         self.sent: list[dict[str, Any]] = []
         self.heard: list[tuple[float, Pcm]] = []
@@ -80,8 +80,8 @@ class RtcCaller:
     async def accept(self, answer: str) -> None:
         await self.pc.setRemoteDescription(RTCSessionDescription(answer, "answer"))
 
-    async def call(self, calls: WebRtcCalls, house: House) -> RtcCaller:
-        await self.accept(await calls.answer(await self.offer(), house.room.serve, "127.0.0.1"))
+    async def call(self, calls: WebRtcCalls, house: House, door: str | None = None) -> RtcCaller:
+        await self.accept(await calls.answer(await self.offer(), house.room.serve, "127.0.0.1", door))
         return self
 
     def say(self, message: dict[str, Any] | str | bytes) -> None:
@@ -101,7 +101,7 @@ class RtcCaller:
     def vanish(self) -> None:
         """Be gone without a word: nothing is sent, and nothing that comes is read."""
         for transceiver in self.pc.getTransceivers():
-            connection = transceiver.receiver.transport.transport._connection
+            connection: Any = getattr(transceiver.receiver.transport.transport, "_connection")  # noqa: B009
             for protocol in connection._protocols:
                 protocol.transport.abort()
 
@@ -124,6 +124,7 @@ class RtcCaller:
             try:
                 while True:
                     frame = await track.recv()
+                    assert isinstance(frame, AudioFrame)
                     pcm = frame.to_ndarray().reshape(-1, 2)[:, 0]
                     self.heard.append((clock.now(), pcm))
             except MediaStreamError:
@@ -135,7 +136,7 @@ class RtcCaller:
 @asynccontextmanager
 async def switchboard(
     *replies: str, ice: IceServers | None = None, connect_s: float = 10.0, **options: Any
-) -> AsyncIterator[tuple[House, WebRtcCalls]]:
+) -> AsyncGenerator[tuple[House, WebRtcCalls]]:
     """A room with a scripted agent, and what answers calls."""
     async with House(list(replies), **options) as house:
         calls = WebRtcCalls(ice, connect_s=connect_s)

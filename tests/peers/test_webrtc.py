@@ -12,13 +12,15 @@ import numpy as np
 import psutil
 import pytest
 from aiortc import RTCPeerConnection
+from aiortc.rtcsctptransport import SCTP_DATA_FIRST_FRAG, DataChunk
 
 from agents.base import clock
 from agents.base.errors import GloveError
 from audio.pcm import ByteJoiner, Pcm
 from realtime.browser.desk import State
 from realtime.browser.room import PcmRoom
-from realtime.browser.webrtc_offer import MAX_OFFER_BYTES, with_addresses
+from realtime.browser.webrtc import IceServers
+from realtime.browser.webrtc_offer import MAX_OFFER_BYTES, Reach, with_addresses
 from realtime.browser.webrtc_peer import Peer
 from tests.peers.rtc_peer import RtcCaller, switchboard
 from tests.peers.turn import PASSWORD, USER, relay
@@ -277,6 +279,7 @@ async def test_offers_that_the_room_cannot_take_are_refused_with_the_reason() ->
         ("Opus", no_opus),
         ("used", no_ice),
         ("addresses", many),
+        ("addresses", many.replace("\r\na=cand", "\ra=cand")),
         ("too long", good + "a=x" * MAX_OFFER_BYTES),
         ("no audio", ""),
     ]
@@ -288,10 +291,87 @@ async def test_offers_that_the_room_cannot_take_are_refused_with_the_reason() ->
         assert calls.callers == 0
 
 
+HIDDEN = "a=candidate:1 1 udp 2113937151 0b6a3ad9-8d5a-4f4b-a5a0-65a5d4f0c6fd.local 50000 typ host"
+
+
+def candidate(address: str, port: int = 50000, kind: str = "host") -> str:
+    return f"a=candidate:1 1 udp 2113937151 {address} {port} typ {kind}"
+
+
+def tried(offer: str, reach: Reach) -> list[str]:
+    lines = with_addresses(offer, reach).splitlines()
+    return [" ".join(line.split()[4:6]) for line in lines if line.startswith("a=candidate:")]
+
+
 def test_hidden_addresses_become_the_one_that_the_offer_came_from() -> None:
-    hidden = "a=candidate:1 1 udp 2113937151 0b6a3ad9-8d5a-4f4b-a5a0-65a5d4f0c6fd.local 50000 typ host"
-    assert "192.0.2.7 50000" in with_addresses(hidden, "192.0.2.7")
-    assert "candidate" not in with_addresses(hidden, None)
+    assert tried(HIDDEN, Reach("192.168.7.7")) == ["192.168.7.7 50000"]
+    assert tried(HIDDEN, Reach(None)) == []
+
+
+def test_a_caller_can_have_nobody_else_spoken_to() -> None:
+    """A caller must not be able to point the appliance at the router, at a neighbour, or at a host in the internet."""
+    others = ["192.168.7.1", "10.0.0.1", "127.0.0.1", "8.8.8.8", "router.lan", "metadata.google.internal", "fe80::1"]
+    offer = "\r\n".join(["a=ice-pwd:x", *map(candidate, others), candidate("192.168.7.7", 50001)])
+    assert tried(offer, Reach("192.168.7.7")) == ["192.168.7.7 50001"]
+    assert tried(offer.replace("192.168.7.7", "192.168.7.9"), Reach("192.168.7.7")) == ["192.168.7.7 9"]
+    odd = offer.replace("udp 2113937151 ", "udp  2113937151\t")
+    assert tried(odd, Reach("192.168.7.7")) == ["192.168.7.7 50001"]
+
+
+def test_with_a_relay_its_address_and_public_ones_are_tried() -> None:
+    ice = IceServers(turn="turn:10.0.0.5:3478?transport=udp")
+    offer = "\r\n".join(map(candidate, ["10.0.0.5", "8.8.8.8", "10.0.0.6", "192.168.7.7"]))
+    reach = Reach("192.168.7.7", ice.elsewhere, ice.relay_address)
+    assert tried(offer, reach) == ["10.0.0.5 50000", "8.8.8.8 50000", "192.168.7.7 50000"]
+    assert IceServers(turn="turn:[fd00::5]:3478").relay_address == "fd00::5"
+    assert IceServers(turn="turns:relay.example.org").relay_address == ""
+
+
+async def test_a_call_listens_where_the_offer_arrived_and_nowhere_else() -> None:
+    async with switchboard("Hello.") as (house, calls):
+        process = psutil.Process()
+        before = {each.laddr for each in process.net_connections("udp")}
+        caller = RtcCaller()
+        offer = await caller.offer()
+        theirs = {each.laddr for each in process.net_connections("udp")}
+        answer = await calls.answer(offer, house.room.serve, "127.0.0.1", "::ffff:127.0.0.1")
+        opened = {each.laddr for each in process.net_connections("udp")} - theirs - before
+        assert {address.ip for address in opened} == {"127.0.0.1"}
+        assert {line.split()[4] for line in answer.splitlines() if line.startswith("a=candidate")} == {"127.0.0.1"}
+        await caller.accept(answer)
+        await caller.next("ready")
+        await caller.leave()
+
+
+@pytest.mark.parametrize("piece", [100, 1100])
+async def test_a_message_without_end_is_not_kept(piece: int) -> None:
+    async with switchboard("Hello.") as (house, calls):
+        caller = await RtcCaller().call(calls, house)
+        await caller.next("ready")
+        taken: list[int] = []
+        peer = next(iter(calls._callers))
+        sctp = peer._connection.sctp
+        assert sctp is not None and caller.pc.sctp is not None
+        take = sctp._receive_data_chunk
+
+        async def watched(chunk: DataChunk) -> None:
+            await take(chunk)
+            kept = [each for stream in sctp._inbound_streams.values() for each in stream.reassembly]
+            taken.append(sum(len(each.user_data) for each in kept))
+
+        sctp._receive_data_chunk = watched
+        for number in range(3000):
+            chunk = DataChunk(flags=SCTP_DATA_FIRST_FRAG if number == 0 else 0)
+            chunk.tsn = (caller.pc.sctp._local_tsn + number) & 0xFFFFFFFF
+            chunk.stream_id, chunk.stream_seq, chunk.protocol = 1, 500, 51
+            chunk.user_data = b"x" * piece
+            await caller.pc.sctp._send_chunk(chunk)
+            if number % 50 == 0:
+                await asyncio.sleep(0)
+        await until(lambda: calls.callers == 0)
+        assert max(taken) <= 2 * 65_536 + piece
+        assert house.room.state is State.WAITING
+        await caller.leave()
 
 
 async def test_a_thousand_attempts_leave_nothing_behind_and_do_not_keep_others_out() -> None:
@@ -346,7 +426,7 @@ async def test_a_call_goes_through_a_relay_where_nothing_else_is_allowed(tmp_pat
     with relay(tmp_path) as ice:
         async with switchboard("It is noon.", ice=ice) as (house, calls):
             assert ice.for_page() == [{"urls": [ice.turn], "username": USER, "credential": PASSWORD}]
-            caller = RtcCaller(**vars(ice.configuration()))
+            caller = RtcCaller(configuration=ice.configuration())
             answer = await calls.answer(await caller.offer(), house.room.serve)
             assert {line.split()[7] for line in answer.splitlines() if line.startswith("a=candidate")} == {"relay"}
             await caller.accept(answer)
