@@ -25,7 +25,7 @@ def sdk_fault(error: Exception, sdk: Any, base: str, account: Account) -> ModelF
         return _refusal(error, account)
     if isinstance(error, getattr(sdk, base)):
         return ModelFault("ERR_MODEL_REQUEST", account.clean(f"The model call failed: {error}"))
-    if isinstance(error, ValueError):
+    if isinstance(error, ValueError | RecursionError):
         # Nobody who speaks the protocol sends this: a captive portal, a proxy, half a line.
         return unreachable("The model's server sent something that could not be read.")
     if isinstance(error, OSError | EOFError) or type(error).__module__.startswith(("httpx", "httpcore")):

@@ -9,7 +9,7 @@ import wave
 from collections.abc import Iterable
 from concurrent.futures import Executor
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from agents.base.errors import GloveError, GloveVoiceError
 from agents.models.faults import again
@@ -115,7 +115,7 @@ class OpenAiStt(SegmentStt):
                 f"{self._server.account.provider} answered without a text.",
                 "Check that the address is that of a server for transcriptions.",
             )
-        segments = getattr(told, "segments", None) or ()
+        segments = _listed(told, "segments")
         score = _mean(segments, "avg_logprob")
         no_speech = _mean(segments, "no_speech_prob")
         heard = language or _language(told) or self._primary
@@ -135,13 +135,19 @@ def wav(pcm: Pcm) -> bytes:
     return data.getvalue()
 
 
+def _listed(told: Any, name: str) -> list[Any]:
+    """The list that an answer has under ``name``; empty where it has none."""
+    found = getattr(told, name, None)
+    return cast("list[Any]", found) if isinstance(found, list) else []
+
+
 def _mean(segments: Iterable[Any], name: str) -> float | None:
     """The mean of a figure of segments, by their number of tokens."""
     total, weights = 0.0, 0
     for segment in segments:
         value = getattr(segment, name, None)
         if isinstance(value, int | float) and math.isfinite(value):
-            weight = max(1, len(getattr(segment, "tokens", None) or ()))
+            weight = max(1, len(_listed(segment, "tokens")))
             total += value * weight
             weights += weight
     return total / weights if weights else None
@@ -149,7 +155,7 @@ def _mean(segments: Iterable[Any], name: str) -> float | None:
 
 def _language(told: Any) -> str | None:
     """The language that a server names, as tag or in English words."""
-    several = getattr(told, "languages", None) or ()
+    several = _listed(told, "languages")
     named = getattr(told, "language", None) or next((getattr(one, "code", None) for one in several), None)
     if not isinstance(named, str) or not named:
         return None

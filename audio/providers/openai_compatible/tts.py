@@ -24,7 +24,9 @@ RATE_HZ = 24_000
 READ_BYTES = 9_600
 """Sound is handed on in stretches of 200 ms."""
 
-_OTHER_FORMATS = (b"RIFF", b"ID3", b"OggS", b"fLaC", b"\xff\xfb", b"{")
+_OTHER_FORMATS = (b"RIFF", b"ID3", b"OggS", b"fLaC", b"\xff\xfb", b'{"')
+_OTHER_TYPES = ("text/", "application/json", "application/xhtml")
+"""A page or a message where sound was asked for: the wrong address, or somebody between us and the server."""
 
 
 class OpenAiVoices:
@@ -95,6 +97,7 @@ class OpenAiTts(SentenceTts):
         request = await again(lambda: self._ask(text), self._retries)
         manager, response = request
         try:
+            typed_as_text = str(response.headers.get("content-type", "")).lower().startswith(_OTHER_TYPES)
             rest = b""
             begun = False
             chunks = response.iter_bytes(READ_BYTES)
@@ -103,7 +106,8 @@ class OpenAiTts(SentenceTts):
                     chunk = await anext(chunks, None)
                 if chunk is None:
                     break
-                if not begun and chunk.startswith(_OTHER_FORMATS):
+                # Servers that state no type at all state a text's; but 200 ms of sound are never without a zero byte.
+                if not begun and (chunk.startswith(_OTHER_FORMATS) or (typed_as_text and b"\0" not in chunk)):
                     raise self._no_pcm()
                 begun = True
                 rest += chunk

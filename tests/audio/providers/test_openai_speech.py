@@ -171,6 +171,7 @@ async def test_a_busy_voice_is_asked_again() -> None:
         (fake.refused(404, "no such voice"), "ERR_TTS_REQUEST"),
         (Answer([b"RIFF....WAVE"]), "ERR_TTS_REQUEST"),
         (Answer([b'{"error": "?"}']), "ERR_TTS_REQUEST"),
+        (Answer(body=["no sound"]), "ERR_TTS_REQUEST"),
         (Answer([]), "ERR_TTS_CONNECTION"),
         (Answer([bytes(4000)], drop=True), "ERR_TTS_CONNECTION"),
     ],
@@ -198,3 +199,26 @@ async def test_destroyed_in_mid_sentence_the_server_is_left_alone() -> None:
         await peer.client_left.wait()
         assert events == []
         await server.close()
+
+
+async def test_a_page_is_not_played_as_noise() -> None:
+    """Whoever signs in to a network gets its page for every request."""
+    page = Answer([b"<!DOCTYPE html><title>Welcome</title>" + b"x" * 4000])
+    async with FakeSpeechServer([page], stream_type="text/html; charset=utf-8").running() as peer:
+        (fault,) = await speak(peer, "Hello.")
+    assert isinstance(fault, TtsFault) and isinstance(fault.error, GloveVoiceError)
+    assert fault.error.code == "ERR_TTS_REQUEST"
+
+
+@pytest.mark.parametrize("stream_type", ["audio/pcm", "text/html"])
+async def test_sound_is_sound_whatever_its_first_byte_and_its_type(stream_type: str) -> None:
+    pcm = np.concatenate((np.array([ord("{")], np.int16), SPEECH[:4000]))
+    async with FakeSpeechServer([fake.spoken(pcm)], stream_type=stream_type).running() as peer:
+        events = await speak(peer, "Hello.")
+    sound = np.concatenate([event.pcm for event in events if isinstance(event, AudioChunk)])
+    assert np.array_equal(sound, pcm) and events[-1] == TtsDone()
+
+
+@pytest.mark.parametrize("odd", [{"segments": 5}, {"segments": [1, None]}, {"languages": 5}, {"language": {"a": 1}}])
+async def test_a_text_with_odd_figures_beside_it_is_a_text(odd: dict[str, object]) -> None:
+    assert (await transcribed(Answer(body={"text": "Hello.", **odd}))).text == "Hello."
