@@ -97,3 +97,18 @@ def test_every_step_of_scripts_is_listed() -> None:
     known = {kind.__name__ for kind in steps.Step.__subclasses__()}
     assert Refuse.__name__ in known
     assert {quoted(row[0])[0] for row in PAGE.table("step")} == known
+
+
+def test_the_states_of_a_link_and_the_events_of_an_agent_are_listed() -> None:
+    from realtime import agent_events
+    from realtime.link_state import LinkMoved, LinkState, SessionReplaced
+
+    assert [quoted(row[0])[0] for row in PAGE.table("state of the link")] == [state.value for state in LinkState]
+    kinds = [kind for kind in vars(agent_events).values() if isinstance(kind, type)]
+    kinds = [kind for kind in kinds if dataclasses.is_dataclass(kind) and kind.__module__ == agent_events.__name__]
+    wanted = {
+        kind.type: [field.name for field in dataclasses.fields(kind)]
+        for kind in (*kinds, LinkMoved, SessionReplaced)
+        if kind is not agent_events.RealtimeEvent
+    }
+    assert {quoted(row[0])[0]: quoted(row[1]) for row in PAGE.table("event of an agent")} == wanted
