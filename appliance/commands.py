@@ -21,6 +21,7 @@ COMMANDS = (
     CommandEntry("status", "Show what the running appliance does, and the page's address.", "appliance.status_command"),
     CommandEntry("pair", "Let a phone in the house talk to the running appliance.", "appliance.pair_command"),
     CommandEntry("rooms", "Show the rooms of the running appliance.", "appliance.rooms_command"),
+    CommandEntry("room", "Make, list and enter rooms of a LiveKit server.", "appliance.room_command"),
     CommandEntry("certificate", "Show or renew the certificate that phones see.", "appliance.certificate_command"),
     CommandEntry("talk", "Hold a conversation with a recording or a live pipe.", "appliance.talk"),
     CommandEntry(

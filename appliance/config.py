@@ -400,6 +400,52 @@ class ServeConfig(Section):
     session_min: int = Field(default=60, ge=1, le=1440, description="Minutes after which a session is ended.")
 
 
+class LiveKitConfig(Section):
+    """Rooms of a LiveKit server, in which the agent is a participant; the API secret is a secret."""
+
+    url: str = Field(default="", description="Address of the server, such as wss://rtc.example.org; empty for none.")
+    key: str = Field(default="", description="API key; the secret livekit_api_secret belongs to it.")
+    room: str = Field(default="", max_length=256, description="A room that the agent is always in; empty for none.")
+    identity: str = Field(
+        default="glove", min_length=1, max_length=128, description="Who the agent is in the rooms; unique in each."
+    )
+    name: str = Field(default="Glove", max_length=128, description="How the agent is shown to people there.")
+    dispatch: Literal["off", "agent", "webhook"] = Field(
+        default="off",
+        description="How the agent is called into rooms: agent lets the server choose among all appliances that "
+        "registered, webhook takes the server's word at /livekit/webhook of the page.",
+    )
+    agent_name: str = Field(
+        default="",
+        max_length=128,
+        description="Under which name rooms ask for the agent; without one every new room gets it (dispatch agent).",
+    )
+    prefix: str = Field(default="", max_length=128, description="Only rooms whose names begin so are joined on call.")
+    most_rooms: int = Field(default=4, ge=1, le=64, description="How many rooms the agent is in at the same time.")
+    idle_s: float = Field(
+        default=60.0,
+        ge=1,
+        le=86_400,
+        description="Seconds without people after which a room it was called into is left.",
+    )
+    speakers: Literal["mix", "loudest", "first"] = Field(
+        default="mix", description="Who is heard where several speak: all, the loudest, or who began."
+    )
+
+    @field_validator("url")
+    @classmethod
+    def _is_server(cls, value: str) -> str:
+        if value and not re.fullmatch(r"(https?|wss?)://[^\s/@]+(/\S*)?", value):
+            raise ValueError("an address such as wss://rtc.example.org, without user name or password")
+        return value
+
+    @model_validator(mode="after")
+    def _has_key(self) -> Self:
+        if self.url and not self.key:
+            raise ValueError("a key where there is a url")
+        return self
+
+
 class ConversationConfig(Section):
     """When a conversation is over."""
 
@@ -506,6 +552,7 @@ class GloveConfig(BaseSettings):
     web: WebConfig = WebConfig()
     wyoming: WyomingConfig = WyomingConfig()
     serve: ServeConfig = ServeConfig()
+    livekit: LiveKitConfig = LiveKitConfig()
     conversation: ConversationConfig = ConversationConfig()
     store: StoreConfig = StoreConfig()
     skills: SkillsConfig = SkillsConfig()

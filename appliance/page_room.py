@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from appliance.build import Session
 
 if TYPE_CHECKING:
+    from starlette.routing import BaseRoute
+
     from appliance.daemon import Daemon
     from audio.io.base import AudioIO
 
@@ -55,7 +58,7 @@ async def run_page(daemon: Daemon) -> None:
             operations=at_the_machine(lan),
             pages={"/devices": "devices.html"},
             elsewhere=rooms_elsewhere(daemon, rooms),
-            beside=collecting,
+            beside=[*collecting, *_webhooks(daemon)],
             **common,
         )
         server = await serve(app, page.host, page.port)
@@ -72,6 +75,14 @@ async def run_page(daemon: Daemon) -> None:
     finally:
         daemon.facts.pop(PAGE, None)
         await server.close()
+
+
+def _webhooks(daemon: Daemon) -> Sequence[BaseRoute]:
+    if daemon.config.livekit.dispatch != "webhook":
+        return ()
+    from appliance.livekit.feature import webhook_routes
+
+    return webhook_routes(daemon)
 
 
 def _is_logged() -> bool:

@@ -64,6 +64,10 @@ def features(config: GloveConfig) -> dict[str, Feature]:
         from appliance.wyoming.feature import run_wyoming
 
         chosen["wyoming"] = run_wyoming
+    if config.livekit.url:
+        from appliance.livekit.feature import run_livekit
+
+        chosen["livekit"] = run_livekit
     if len(chosen) == 1:
         raise GloveError(
             "ERR_NO_ROOM",

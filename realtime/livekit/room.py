@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from agents.base import clock
 from agents.base.scope import Scope
 from audio.io.base import AudioIO, OnFrame, RoomHealth
-from audio.pcm import FRAME_MS, FRAME_SAMPLES, silence
+from realtime.livekit.pump import MixPump
 from realtime.livekit.transport import LiveKitTransport
 from realtime.livekit.transport_state import TransportState
 
-TICK_S = FRAME_MS / 1000
-
 NETWORK_S = 0.06
 """From the source to a listener's ear on a good network: encoder, packet, jitter buffer."""
-
-MOST_BEHIND_S = 0.5
-"""After the loop stood still for longer, time that has passed is left out."""
 
 
 class LiveKitRoom(AudioIO):
@@ -34,12 +28,12 @@ class LiveKitRoom(AudioIO):
         self.transport = transport
         self.player = transport.player
         self._scope = Scope("livekit room")
-        self._ticks = 0
+        self._pump = MixPump(transport.mix)
 
     @property
     def time_s(self) -> float:
         """See ``AudioIO``."""
-        return self._ticks * TICK_S
+        return self._pump.time_s
 
     @property
     def health(self) -> RoomHealth:
@@ -63,21 +57,10 @@ class LiveKitRoom(AudioIO):
         """See ``AudioIO``. Raises ``GloveError`` as ``LiveKitTransport.connect``."""
         await self.transport.connect()
         self._scope = Scope("livekit room")
-        self._scope.spawn(self._pump(on_frame), "pump")
+        self._scope.spawn(self._pump.run(on_frame), "pump")
 
     async def close(self) -> None:
         """See ``AudioIO``."""
         await self._scope.close()
         await self.transport.close()
         self.transport.mix.close()
-
-    async def _pump(self, on_frame: OnFrame) -> None:
-        due = clock.now()
-        while True:
-            self._ticks += 1
-            frame = self.transport.mix.frame()
-            on_frame(silence(FRAME_SAMPLES) if frame is None else frame, self._ticks * FRAME_SAMPLES)
-            due += TICK_S
-            if clock.now() - due > MOST_BEHIND_S:
-                due = clock.now()
-            await clock.sleep_until(due)

@@ -139,6 +139,11 @@ class LiveKitTransport:
         return self.state in (TransportState.ENDED, TransportState.CLOSED)
 
     @property
+    def sdk_room(self) -> rtc.Room | None:
+        """The SDK's room while the agent is in it: another one after it had to join anew."""
+        return self._room if self.is_connected else None
+
+    @property
     def room_name(self) -> str:
         """Name of the room, or empty before it was joined."""
         return "" if self._room is None else self._room.name

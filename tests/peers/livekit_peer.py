@@ -64,6 +64,7 @@ class LiveKitPeer:
     async def leave(self) -> None:
         for task in self._tasks:
             task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.room.disconnect()
 
     async def open_microphone(self, rate_hz: int = RATE_HZ, channels: int = 1) -> None:
@@ -102,10 +103,13 @@ class LiveKitPeer:
         if track.kind != rtc.TrackKind.KIND_AUDIO:
             return
         stream = rtc.AudioStream.from_track(track=track, sample_rate=16_000, num_channels=1, frame_size_ms=10)
-        async for event in stream:
-            pcm = np.frombuffer(event.frame.data, np.int16).copy()
-            self.heard.setdefault(identity, []).append(pcm)
-            self.arrivals.append((clock.now(), int(np.abs(pcm.astype(np.int32)).max())))
+        try:
+            async for event in stream:
+                pcm = np.frombuffer(event.frame.data, np.int16).copy()
+                self.heard.setdefault(identity, []).append(pcm)
+                self.arrivals.append((clock.now(), int(np.abs(pcm.astype(np.int32)).max())))
+        finally:
+            await stream.aclose()
 
     async def _chat(self, reader: rtc.TextStreamReader) -> None:
         self.chat.append(await reader.read_all())

@@ -23,6 +23,8 @@ from realtime.livekit.tokens import LiveKitAccess
 VERSION = "v1.13.5"
 KEY, SECRET = "devkey", "secret"
 START_S = 15.0
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+"""Looked up once: tests give themselves homes of their own."""
 
 
 class LiveKitServer:
@@ -69,8 +71,7 @@ def program() -> Path | None:
     """The server's program, or None where this machine has none."""
     if named := os.environ.get("GLOVE_LIVEKIT_SERVER"):
         return Path(named)
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    built = cache / "glove" / f"livekit-server-{VERSION}" / "server"
+    built = CACHE / "glove" / f"livekit-server-{VERSION}" / "server"
     if built.is_file():
         return built
     found = shutil.which("livekit-server")

@@ -434,15 +434,17 @@ async def test_a_server_that_is_killed_and_comes_back_finds_the_agent_in_its_roo
 
 
 async def test_leaving_leaves_nothing_behind(livekit: LiveKitAccess) -> None:
+    before = asyncio.all_tasks()
     async with place(livekit) as here:
         peer = await here.peer("alice")
         await peer.open_microphone()
-        before = len(asyncio.all_tasks())
-        again = here.agent()
-        await again.connect()
-        await until(lambda: again.mix.speakers)
-        again.send_audio(tone(5.0, rate_hz=RATE_HZ), RATE_HZ)
-        await again.close()
-        await again.close()
+        await here.transport.connect()
+        await until(lambda: here.transport.mix.speakers and "agent" in peer.heard)
+        here.say(tone(5.0, rate_hz=RATE_HZ))
+        await asyncio.sleep(0.3)
+        await here.transport.close()
+        await here.transport.close()
         await until(lambda: "agent" in peer.gone)
-        await until(lambda: len(asyncio.all_tasks()) <= before)
+        assert here.of(TransportDisconnected) == [TransportDisconnected()]
+        assert here.transport.state is TransportState.CLOSED
+    await until(lambda: asyncio.all_tasks() <= before)
