@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ from realtime.s2s.create import create_s2s_adapter
 from realtime.s2s.openai.messages import OpenAISettings
 from realtime.s2s.turn_detection import ServerVad
 from realtime.testing.sdk_types import check_openai_server
+from tests.peers.environments import environment
 from tests.support.echo import PLAY_RATE_HZ, synthesise
 
 pytestmark = pytest.mark.realtime
@@ -167,3 +170,21 @@ async def test_our_own_adapter_talks_with_it() -> None:
         finals = [event.text for event in told if isinstance(event, events.UserTranscript) and event.final]
         assert [plain(text) for text in finals] == [plain(TURNS[0][0])]
         assert "42" in await server.read_back(np.concatenate(sound))
+
+
+@pytest.mark.timeout(600)
+async def test_a_client_of_somebody_else_talks_with_it() -> None:
+    python = await asyncio.to_thread(environment, "livekit-plugins-openai==1.8.9")
+    script = Path(__file__).with_name("livekit_realtime.py")
+    async with asyncio.timeout(PATIENCE_S), served(TOKEN) as server:
+        pcm = wire_bytes(await speech(TURNS[0][0]))
+        process = await asyncio.create_subprocess_exec(
+            python, script, server.url, TOKEN, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+        )
+        out, _ = await process.communicate(pcm)
+        told = json.loads(out.splitlines()[-1])
+        assert told["errors"] == []
+        assert plain(told["transcript"]) == plain(TURNS[0][0])
+        assert "42" in told["answer"]
+        sound = np.frombuffer(base64.b64decode(told["sound"]), "<i2").astype(np.int16)
+        assert "42" in await server.read_back(sound)
