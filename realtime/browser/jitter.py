@@ -22,8 +22,8 @@ MOST_TARGET_FRAMES = 15
 LOOK_FRAMES = 200
 """How long the least level is watched (2 s) before what was not needed is given back."""
 
-CALM_LOOKS = 4
-"""So many looks (8 s) without a gap, and the buffer dares to wait for one frame less."""
+CALM_LOOKS = 3
+"""So many looks (6 s) without a gap, and the buffer dares to wait for one frame less."""
 
 ENDED_FRAMES = 50
 """A stream that goes on after a longer gap than this (0.5 s) was not late: it had been stopped."""

@@ -270,20 +270,20 @@ async def test_a_short_hold_is_still_long_enough_to_be_heard(browser: Chromium) 
               const button = new TalkButton(document.createElement("button"), on);
               const held = async (ms) => {
                 began = performance.now();
-                button.press();
+                button.press({ timeStamp: performance.now() });
                 while (performance.now() - began < ms) await 0;
-                button.release();
+                button.release({ timeStamp: performance.now() });
                 await new Promise((resolve) => setTimeout(resolve, 200));
               };
               await held(100);
               await held(310);
               began = performance.now();
-              button.press();
+              button.press({ timeStamp: performance.now() });
               while (performance.now() - began < 310) await 0;
-              button.release();
-              button.press();
+              button.release({ timeStamp: performance.now() });
+              button.press({ timeStamp: performance.now() });
               await new Promise((resolve) => setTimeout(resolve, 400));
-              button.release();
+              button.release({ timeStamp: performance.now() });
               await new Promise((resolve) => setTimeout(resolve, 100));
               return times;
             }"""
@@ -292,6 +292,26 @@ async def test_a_short_hold_is_still_long_enough_to_be_heard(browser: Chromium) 
         assert took[3] == "down" and 345 <= took[4] <= 450
         # Pressed again before the recording has ended: it goes on, as one.
         assert took[5] == "down" and took[6] >= 700 and len(took) == 7
+
+
+async def test_a_click_on_a_busy_page_is_no_hold(browser: Chromium) -> None:
+    async with place("Hello.") as here, browser.page() as page:
+        await page.goto(here.http)
+        took = await page.evaluate(
+            """async () => {
+              const { TalkButton } = await import("/client/talk-button.js");
+              const seen = [];
+              const on = Object.fromEntries(
+                ["down", "up", "cancel", "toggle"].map((name) => [name, () => seen.push(name)]));
+              const button = new TalkButton(document.createElement("button"), on);
+              const { timeStamp } = new Event("click");
+              button.press({ timeStamp });
+              await new Promise((resolve) => setTimeout(resolve, 500));
+              button.release({ timeStamp: timeStamp + 90 });
+              return seen;
+            }"""
+        )
+        assert took == ["down", "cancel", "toggle"]
 
 
 async def test_cards_and_timers_come_and_go(browser: Chromium) -> None:
@@ -511,7 +531,7 @@ async def test_somebody_speaks_to_the_page_and_is_answered(tmp_path: Path, weigh
             async with running.page() as page:
                 await ready(page, over(via, server.address(token)))
                 assert await page.get_attribute("body", "data-via") == via
-                await page.click("#talk")
+                await page.press("#talk", "Enter")  # a click that a busy browser cannot stretch into a hold
                 await page.wait_for_selector("[data-glove-role=user] p:has-text('Tokyo')")
                 await page.wait_for_selector("[data-glove-role=agent] p:has-text('In Tokyo it is')")
                 await page.wait_for_selector("body[data-mode=listening]")

@@ -78,7 +78,9 @@ export class Call {
     if (track) await this.sender.replaceTrack(track);
     await pc.setLocalDescription();
     await gathered(pc, terms.ice_servers.length > 0);
-    const answer = await post(this.address, { sdp: pc.localDescription?.sdp });
+    const sdp = pc.localDescription?.sdp;
+    if (!sdp?.includes("a=candidate:")) throw new Error("this machine has no network"); // browsers do not call themselves
+    const answer = await post(this.address, { sdp });
     await pc.setRemoteDescription({ type: "answer", sdp: answer.sdp });
     this.sound.listen(transceiver.receiver);
     await opened;

@@ -1,9 +1,11 @@
-// The microphone: what the browser captures becomes 20 ms frames of 16-bit samples at 16 kHz, with their level.
+// The microphone: what the browser captures becomes 10 ms frames of 16-bit samples at 16 kHz, and
+// their level, fifty times a second.
 
 import { Resampler } from "./resampler.js";
 
 const RATE = 16000;
-const FRAME = 320;
+const FRAME = 160;
+const LEVEL_FRAMES = 2;
 
 class Capture extends AudioWorkletProcessor {
   constructor() {
@@ -12,6 +14,7 @@ class Capture extends AudioWorkletProcessor {
     this.frame = new Int16Array(FRAME);
     this.filled = 0;
     this.power = 0;
+    this.measured = 0; // frames
   }
 
   process(inputs) {
@@ -31,10 +34,18 @@ class Capture extends AudioWorkletProcessor {
 
   flush() {
     const { buffer } = this.frame;
-    this.port.postMessage({ pcm: buffer, level: Math.sqrt(this.power / FRAME) }, [buffer]);
+    this.port.postMessage({ pcm: buffer, level: this.level() }, [buffer]);
     this.frame = new Int16Array(FRAME);
     this.filled = 0;
-    this.power = 0;
+  }
+
+  /** The level of the last frames, or null until it is time for it. */
+  level() {
+    this.measured++;
+    if (this.measured < LEVEL_FRAMES) return null;
+    const level = Math.sqrt(this.power / (LEVEL_FRAMES * FRAME));
+    this.measured = this.power = 0;
+    return level;
   }
 }
 

@@ -3,7 +3,7 @@
 /** Captures the microphone while it is open. */
 export class Microphone {
   /**
-   * @param {(pcm: ArrayBuffer) => void} onFrame 20 ms of 16-bit samples at 16 kHz
+   * @param {(pcm: ArrayBuffer) => void} onFrame 10 ms of 16-bit samples at 16 kHz
    * @param {(level: number) => void} onLevel root mean square, 0 to 1, fifty times a second
    */
   constructor(onFrame, onLevel) {
@@ -66,7 +66,7 @@ export class Microphone {
     node.port.onmessage = ({ data }) => {
       if (!this.stream) return;
       if (this.sending) this.onFrame(data.pcm);
-      this.onLevel(this.sending ? data.level : 0);
+      if (data.level !== null) this.onLevel(this.sending ? data.level : 0);
     };
     return { context, node };
   }

@@ -41,6 +41,7 @@ export class SocketSound {
         break;
       case "speech_end":
         this.endOf = message.turnId;
+        this.speaker.order("end");
         if (!this.playing) this.done();
         break;
     }

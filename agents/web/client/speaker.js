@@ -79,7 +79,7 @@ export class Speaker {
     this.post({ pcm });
   }
 
-  /** @param {"pause" | "resume" | "clear"} order */
+  /** @param {"pause" | "resume" | "clear" | "end"} order `end`: nothing more is to come for now */
   order(order) {
     this.post({ order });
   }

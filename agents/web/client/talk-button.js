@@ -26,7 +26,7 @@ export class TalkButton {
     const { signal } = this.over;
     // The pointer is captured: a finger that slides off the button still holds it, and lets go of it anywhere.
     button.addEventListener("pointerdown", (event) => this.pointerDown(event), { signal });
-    button.addEventListener("pointerup", () => this.release(), { signal });
+    button.addEventListener("pointerup", (event) => this.release(event), { signal });
     button.addEventListener("pointercancel", () => this.abandon(), { signal });
     button.addEventListener("lostpointercapture", () => !this.byKey && this.abandon(), { signal });
     button.addEventListener("contextmenu", (event) => event.preventDefault(), { signal });
@@ -53,7 +53,7 @@ export class TalkButton {
   pointerDown(event) {
     if (event.button !== 0) return;
     this.button.setPointerCapture(event.pointerId);
-    this.press();
+    this.press(event);
   }
 
   /** A click without a pointer comes from a screen reader. @param {MouseEvent} event */
@@ -72,7 +72,7 @@ export class TalkButton {
     if (event.repeat) return;
     this.keyed = onButton;
     this.byKey = true;
-    this.press();
+    this.press(event);
   }
 
   /** The key is let go of wherever the focus is by now. @param {KeyboardEvent} event */
@@ -80,21 +80,23 @@ export class TalkButton {
     if (event.code !== this.hotkey || !this.byKey) return;
     this.byKey = false;
     event.preventDefault();
-    this.release();
+    this.release(event);
   }
 
-  press() {
+  /** When a finger moved counts, not when a busy page came to look. @param {{timeStamp: number}} event */
+  press({ timeStamp }) {
     if (this.pressedAt !== null) return;
     const goesOn = this.ending !== 0;
     clearTimeout(this.ending);
     this.ending = 0;
-    this.pressedAt = performance.now();
+    this.pressedAt = timeStamp;
     if (!goesOn) this.on.down();
   }
 
-  release() {
+  /** @param {{timeStamp: number}} event */
+  release({ timeStamp }) {
     if (this.pressedAt === null) return;
-    const held = performance.now() - this.pressedAt;
+    const held = timeStamp - this.pressedAt;
     this.pressedAt = null;
     if (held < this.holdThresholdMs) {
       this.on.cancel();
