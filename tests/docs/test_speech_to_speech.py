@@ -104,8 +104,8 @@ def test_the_states_of_a_link_and_the_events_of_an_agent_are_listed() -> None:
     from realtime.link_state import LinkMoved, LinkState, SessionReplaced
 
     assert [quoted(row[0])[0] for row in PAGE.table("state of the link")] == [state.value for state in LinkState]
-    kinds = [kind for kind in vars(agent_events).values() if isinstance(kind, type)]
-    kinds = [kind for kind in kinds if dataclasses.is_dataclass(kind) and kind.__module__ == agent_events.__name__]
+    kinds: list[Any] = [kind for kind in vars(agent_events).values() if isinstance(kind, type)]
+    kinds = [kind for kind in kinds if issubclass(kind, agent_events.RealtimeEvent)]
     wanted = {
         kind.type: [field.name for field in dataclasses.fields(kind)]
         for kind in (*kinds, LinkMoved, SessionReplaced)

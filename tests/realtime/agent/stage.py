@@ -14,7 +14,7 @@ from agents.core.tool import Tool
 from agents.models.scripted import ScriptedModel
 from agents.stores.memory import MemoryStore
 from audio.io.player import Player
-from audio.pcm import Pcm
+from audio.pcm import Pcm, silence
 from realtime.agent import RealtimeAgent
 from realtime.s2s.contract import S2SAdapter
 from realtime.s2s.gemini.adapter import GeminiLive
@@ -26,8 +26,6 @@ from realtime.testing import Dialect, GeminiDialect, OpenAIDialect, ScriptedPeer
 E = TypeVar("E")
 
 PATIENCE_S = 900.0
-MIC = np.zeros(480, np.int16)
-"""20 ms of the user's silence at 24 kHz."""
 
 
 def glove(*tools: Tool[Any], store: MemoryStore | None = None, **options: Any) -> Glove:
@@ -55,6 +53,7 @@ class Stage:
         started: bool = True,
         adapter: Callable[[Any], S2SAdapter] | None = None,
         microphone: bool = False,
+        pull_s: float = 0.01,
         **options: Any,
     ) -> None:
         dialect: Dialect = GeminiDialect() if gemini else OpenAIDialect()
@@ -66,7 +65,9 @@ class Stage:
         self._make = adapter or (_gemini if gemini else _openai)
         self._options = options
         self._started = started
-        self._microphone = microphone
+        self._microphone: Callable[[int], Pcm] | None = silence if microphone else None
+        self._pull_s = pull_s
+        self._strict = True
         self._changed = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -88,7 +89,17 @@ class Stage:
         for task in self._tasks:
             task.cancel()
         await asyncio.sleep(0.1)
+        if not self._strict:
+            self.peer._scripts.clear()  # pyright: ignore[reportPrivateUsage]
         await self._memory.__aexit__(kind, fault, trace)
+
+    def hears(self, microphone: Callable[[int], Pcm]) -> None:
+        """The user's sound, so many samples at a time."""
+        self._microphone = microphone
+
+    def leftover(self) -> None:
+        """Scripts that are not used are no fault."""
+        self._strict = False
 
     async def history(self) -> list[tuple[str, str]]:
         return [(each.sender, each.text) for each in await self.glove.store.get_messages() if each.text]
@@ -120,11 +131,12 @@ class Stage:
     async def _pump(self) -> None:
         loop = asyncio.get_running_loop()
         began = loop.time()
+        block = round(24_000 * self._pull_s)
         for tick in range(10**9):
-            self.played.append(self.player.pull(240))
-            if self._microphone and tick % 2 == 0:
-                self.agent.send_audio(MIC)
-            await asyncio.sleep(began + (tick + 1) / 100 - loop.time())
+            self.played.append(self.player.pull(block))
+            if self._microphone is not None:
+                self.agent.send_audio(self._microphone(block))
+            await asyncio.sleep(began + (tick + 1) * self._pull_s - loop.time())
 
 
 def _openai(dialler: Any) -> S2SAdapter:
