@@ -85,6 +85,14 @@ class MessageOutput:
         self.item.status = "completed" if whole else "incomplete"
         tell("output_item.done", output_index=self._place["output_index"], item=self.item.told())
         self._teller.kept(self.item)
+        if self._spoken and not whole:
+            self._forget_unspoken()
+
+    def _forget_unspoken(self) -> None:
+        """Words that had no sound yet when the answer was cut were never said."""
+        tracker, samples = self.speech.tracker, self.speech.samples
+        self.item.heard = "complete" if tracker.complete(samples) else "interrupted"
+        self._part.text = tracker.heard(samples)
 
     def _told_part(self) -> dict[str, Any]:
         if self._spoken:

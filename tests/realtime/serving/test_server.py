@@ -15,10 +15,14 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from agents.base import clock
 from appliance.server import serve
+from realtime.s2s import events
+from realtime.s2s.contract import SessionConfig, ToolSpec
+from realtime.s2s.create import create_s2s_adapter
+from realtime.s2s.openai.messages import OpenAISettings
 from realtime.serving.app import MOST_BODY_BYTES, RealtimeServer
 from realtime.serving.limits import DEFAULT, Limits
 from realtime.testing.sdk_types import check_openai_server
-from tests.realtime.serving.client import Bench, Mind, says
+from tests.realtime.serving.client import Bench, Mind, calls, says
 
 pytestmark = pytest.mark.realtime
 
@@ -258,3 +262,34 @@ async def test_the_model_is_listed_for_those_who_may_use_it() -> None:
         url = f"http://{it.address}/v1/models"
         assert (await client.get(url)).status_code == 401
         assert [one["id"] for one in (await client.get(url, headers=BEARER)).json()["data"]] == ["glove"]
+
+
+async def test_our_own_adapter_calls_tools_is_interrupted_and_says_what_was_heard() -> None:
+    talk = says("Alpha beta gamma. Delta epsilon zeta. " * 10)
+    bench = Bench(mind=Mind([[calls("bell", '{"times": 2}')], talk, says("Yes?")], delay_s=0.0))
+    async with server(bench=bench) as it:
+        settings = OpenAISettings(turn_detection=None)
+        adapter = create_s2s_adapter("openai", api_key=TOKEN, base_url=f"http://{it.address}/v1", settings=settings)
+        adapter.heard_ms = lambda _: 1010.0
+        called: asyncio.Queue[events.ToolCall] = asyncio.Queue()
+        spoken: asyncio.Queue[events.AgentAudio] = asyncio.Queue()
+        done: asyncio.Queue[events.ResponseDone] = asyncio.Queue()
+        adapter.events.on(events.ToolCall, called.put_nowait)
+        adapter.events.on(events.AgentAudio, spoken.put_nowait)
+        adapter.events.on(events.ResponseDone, done.put_nowait)
+        await adapter.connect(SessionConfig("Ring.", tools=(ToolSpec("bell", "Rings.", {"type": "object"}),)))
+        adapter.inject_text("Ring twice.", respond=True)
+        call = await called.get()
+        assert (call.name, call.arguments) == ("bell", '{"times": 2}')
+        await done.get()
+        adapter.send_tool_result(call.call_id, "ding dong")
+        for _ in range(15):
+            await spoken.get()
+        adapter.interrupt()
+        assert (await done.get()).status == "cancelled"
+        adapter.inject_text("Stop.", respond=True)
+        assert (await done.get()).status == "completed"
+        await adapter.disconnect()
+        last = bench.mind.asked[-1].messages
+        assert [message.text for message in last if message.heard] == ["Alpha beta gamma. Delta"]
+        assert [message.tool_results[0].result.data for message in last if message.tool_results] == ["ding dong"]

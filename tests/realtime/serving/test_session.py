@@ -79,6 +79,10 @@ async def test_speech_over_an_answer_ends_it() -> None:
         after = client.events.index(done)
         await client.seen("response.created", 2)
         late = [event for event in client.events[after + 1 :] if event.get("response_id") == done["response"]["id"]]
+        client.send("response.cancel")
+        client.send("conversation.item.retrieve", item_id=done["response"]["output"][0]["id"])
+        kept = (await client.seen("conversation.item.retrieved"))["item"]["content"][0]["transcript"]
+        assert 0 < len(kept) < 100 and kept == done["response"]["output"][0]["content"][0]["transcript"]
         assert not late and bench.mind.cancelled == 1 and bench.voice.made[0].destroyed
 
 
