@@ -8,6 +8,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from typing import Annotated, Literal, Protocol, Self, TypeVar
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
@@ -32,9 +33,18 @@ def _listed(value: object) -> object:
 
 def _address(value: str) -> str:
     """An address of a speech service, or nothing."""
-    if value and not re.fullmatch(r"(https?|wss?|tcp)://[^\s/@]+(/\S*)?", value):
+    if value and not (re.fullmatch(r"(https?|wss?|tcp)://[^\s/@]+(/\S*)?", value) and _has_place(value)):
         raise ValueError("an address such as http://localhost:8000/v1, without user name or password")
     return value
+
+
+def _has_place(url: str) -> bool:
+    """Whether ``url`` names a host, and a port that there can be if it names one."""
+    try:
+        parts = urlsplit(url)
+        return bool(parts.hostname) and parts.port != 0  # the port is only read, and checked, here
+    except ValueError:
+        return False
 
 
 class _Served(Protocol):

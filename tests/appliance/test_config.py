@@ -132,6 +132,8 @@ def test_an_empty_variable_counts_as_not_set(monkeypatch: pytest.MonkeyPatch) ->
         ("[speech]\nlanguage = 3", "VALUE", ["speech.language", "text in quotes"]),
         ("speech = 3", "VALUE", ["speech", "a section"]),
         ("[model]\nbase_url = 'https://me:hunter22@host'", "VALUE", ["model.base_url", "without user name"]),
+        ("[stt]\nurl = 'https://[::1'", "VALUE", ["stt.url", "an address such as"]),
+        ("[tts]\nurl = 'https://host:99999'", "VALUE", ["tts.url", "an address such as"]),
         ("[weights]\nsources = []", "VALUE", ["weights.sources", "at least one"]),
         ("[weights]\nsources = ['floppy']", "VALUE", ["weights.sources", '"wheel"']),
         ("[turns]\nmode vad", "SYNTAX", ["glove.toml", "line 2"]),
