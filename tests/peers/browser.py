@@ -66,6 +66,18 @@ def _refusals(line: str) -> list[str]:
     return [line] if "Content Security Policy" in line else []
 
 
+async def serious_faults(page: Page) -> list[str]:
+    """What axe finds serious or worse on the page as it stands: rule, element, and why."""
+    axe = pytest.importorskip("axe_playwright_python.async_playwright", reason="axe-playwright-python is not installed")
+    found = (await axe.Axe().run(page)).response["violations"]
+    return [
+        f"{rule['id']}: {node['target']}: {node['failureSummary']}"
+        for rule in found
+        if rule["impact"] in ("serious", "critical")
+        for node in rule["nodes"]
+    ]
+
+
 @contextmanager
 def chromium(profile: Path, heard: Path) -> Iterator[Chromium]:
     """Run Chromium with its profile in ``profile`` and a microphone that hears the WAV file ``heard`` once, from when
