@@ -8,6 +8,7 @@ import inspect
 import io
 import itertools
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,12 +66,12 @@ class Page:
         return Section(text.splitlines()[0].removeprefix("## "), text, tuple(examples))
 
 
-async def printed_by(page: Page, section: Section) -> list[tuple[Example, str]]:
+async def printed_by(page: Page, section: Section, given: Mapping[str, Any] | None = None) -> list[tuple[Example, str]]:
     """Run the examples of ``section`` one after the other, as one program. Returns what each of them printed.
 
-    What goes wrong is reported with the line of the page.
+    ``given`` are names that the page takes for granted. What goes wrong is reported with the line of the page.
     """
-    names: dict[str, Any] = {"__name__": "example"}
+    names: dict[str, Any] = {"__name__": "example", **(given or {})}
     return [(example, await _printed(page, example, names)) for example in section.examples]
 
 
