@@ -52,6 +52,8 @@ def _attach(agent: object, transport: LiveKitTransport, agent_audio: bool) -> De
 @_attach.register
 def _(agent: RealtimeAgent, transport: LiveKitTransport, agent_audio: bool) -> Detach:
     ears = _Ears(agent)
+    if agent.player is transport.player:
+        transport.player.on_drained = agent.played_out
     passes_on = agent_audio and agent.player is not transport.player
     off = [
         agent.events.on(Interrupted, lambda _: transport.clear()),
@@ -64,6 +66,8 @@ def _(agent: RealtimeAgent, transport: LiveKitTransport, agent_audio: bool) -> D
 
     def detach() -> None:
         pumping.cancel()
+        if transport.player.on_drained == agent.played_out:
+            transport.player.on_drained = None
         while off:
             off.pop()()
 
