@@ -38,8 +38,8 @@ ARRIVAL_S = 30.0
 CALL_S = 5.0
 """How long the face may take to answer a call."""
 
-WRITE_MS = 200
-"""Longest sound in one write: an interruption waits for no more than that."""
+WRITE_MS = 300
+"""Longest sound in one write: just below what the SDK puts into one packet. An interruption waits for no more."""
 
 MintToken = Callable[[], str]
 """A new token for the face's participant (kind ``agent``, on behalf of the agent). Asked for at each session."""
