@@ -5,6 +5,7 @@ One process serves many tests: each gets a profile of its own in it. What the mi
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import shutil
@@ -64,6 +65,13 @@ class Chromium:
 
 def _refusals(line: str) -> list[str]:
     return [line] if "Content Security Policy" in line else []
+
+
+async def until_true(page: Page, expression: str) -> None:
+    """Wait for an expression of the page's. (What a content policy allows no page, Playwright's own waiting needs.)"""
+    async with asyncio.timeout(20):
+        while not await page.evaluate(f"Boolean({expression})"):
+            await asyncio.sleep(0.05)
 
 
 async def serious_faults(page: Page) -> list[str]:

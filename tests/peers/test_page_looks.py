@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tests.peers.browser import Chromium, chromium, microphone, serious_faults
+from tests.peers.browser import Chromium, chromium, microphone, serious_faults, until_true
 from tests.realtime.peer import until
 from tests.realtime.server import place
 
@@ -102,7 +102,7 @@ async def test_another_microphone_is_taken_at_once(browser: Chromium) -> None:
         known = await field.locator("option").evaluate_all("all => all.map((option) => option.value)")
         assert len(known) > 1, "the browser's choice, and those that have names"
         await field.select_option(known[-1])
-        await page.wait_for_function("asked.length === 2")
+        await until_true(page, "asked.length === 2")
         assert await page.evaluate("asked") == ["", known[-1]]
         await page.click("#settings-close")
         await page.wait_for_selector("#talk[aria-pressed=true]")
@@ -121,7 +121,7 @@ async def test_both_sides_are_seen_in_the_wave_and_by_a_face(browser: Chromium) 
         assert await page.is_hidden(".orb"), "a face takes the place of the disc"
         await say(page, "count")
         await page.wait_for_selector("[data-face][data-mode=speaking]")
-        await page.wait_for_function("loudest > 0.3")
+        await until_true(page, "loudest > 0.3")
         colours = "(() => { const c = document.getElementById('wave'); const d = c.getContext('2d')"
         lower = ".getImageData(0, c.height * 0.6, c.width, c.height * 0.3).data; return d.some((v) => v > 0); })()"
         assert await page.evaluate(colours + lower), "what is answered hangs below the line"

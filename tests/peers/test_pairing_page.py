@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from appliance.lan import Lan
 from tests.appliance.network import HOST, Network, network
 from tests.appliance.test_room_api import TOKEN, machine
-from tests.peers.browser import FLAGS, Chromium, chromium, microphone
+from tests.peers.browser import FLAGS, Chromium, chromium, microphone, serious_faults
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
@@ -116,6 +116,10 @@ async def test_what_is_wrong_with_a_code_is_said(trusting: tuple[Chromium, Path]
         assert said in await page.inner_text("#outcome")
         assert await page.is_hidden("#go")
         await picture(page, f"pair-{spoil}")
+        for scheme in ("light", "dark"):
+            await page.emulate_media(color_scheme=scheme)
+            await page.wait_for_selector(f"html[data-theme={scheme}]")
+            assert await serious_faults(page) == []
 
 
 async def test_a_browser_that_knows_nothing_warns_and_loads_nothing(browser: Chromium, tmp_path: Path) -> None:
@@ -142,6 +146,7 @@ async def test_at_the_machine_a_device_is_invited_seen_and_removed(
         assert re.fullmatch(r"(?:[0-9A-F]{2}:){31}[0-9A-F]{2}", await page.inner_text("#server"))
         assert "minutes" in await page.inner_text("#left")
         await picture(page, f"devices-{scheme}")
+        assert await serious_faults(page) == []
         token = (await page.inner_text("#address")).partition("#")[2]
         assert len(token) == 32
         here.lan.invitations.redeem(token)
