@@ -57,6 +57,9 @@ nobody seems to speak from another table."""
 QUIET_FRAMES = 8
 """Frames that move at a time while nobody is listened to."""
 
+CALM_FRAMES = 4
+"""The same while it is waited for somebody to speak."""
+
 STORY = " ".join(f"Once there was a house with {count} windows." for count in ("one", "two", "three", "four", "five"))
 
 
@@ -130,8 +133,10 @@ class HouseModel:
         self._script = ScriptedModel(self._reply, tokens_per_s=25.0, first_token_s=0.3)
 
     async def prompt(self, request: PromptRequest, notify: Notify, abort: AbortToken) -> ModelResult:
-        self._script.requests.clear()
-        return await self._script.prompt(request, notify, abort)
+        try:
+            return await self._script.prompt(request, notify, abort)
+        finally:
+            self._script.requests.clear()
 
     def _reply(self, request: PromptRequest) -> PlainReply:
         last = request.messages[-1]
@@ -158,6 +163,12 @@ class QuietRoom(DeviceRoom):
         while True:
             front.step()
             await asyncio.sleep(self.frames() * FRAME_MS / 1000)
+
+    def _wake(self) -> None:
+        """The front end is on the loop: no thread needs to be woken."""
+        if not self._called:
+            self._called = True
+            asyncio.get_running_loop().call_soon(self._deliver)
 
 
 class LevelParts(Parts):
@@ -187,7 +198,7 @@ class Home:
         self.stt = LevelStt(self.microphone, 0.1)
         self.partials = LevelStt(self.microphone, 0.05)
         self.voice = ScriptedVoice(vocabulary=("the",), rate_hz=16_000)
-        self.voice.made = deque(maxlen=4)  # type: ignore[assignment]  # a voice per reply would be kept for ever
+        self.voice.made = deque(maxlen=1)  # type: ignore[assignment]  # a voice per reply would be kept for ever
         self.events: deque[VoiceEvent] = deque(maxlen=2000)
         self.faults: dict[str, int] = {}
         self.folder = folder
@@ -235,7 +246,9 @@ class Home:
         session = self.daemon.rooms.find(DEVICE)
         if session is None or self.microphone.said or not session.room.player.idle:
             return 1
-        return QUIET_FRAMES if session.voice.attention == "asleep" and session.voice.settled else 1
+        if not session.voice.settled:
+            return 1
+        return QUIET_FRAMES if session.voice.attention == "asleep" else CALM_FRAMES
 
     @property
     def works(self) -> bool:

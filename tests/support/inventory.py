@@ -19,6 +19,9 @@ FLOORS = ("agents.", "appliance.", "audio.", "avatars.", "realtime.")
 """Modules whose objects are counted."""
 
 CONTAINERS = (list, dict, set, bytearray)
+LEAST_SAMPLES = 2
+"""So many inventories at each end must agree that something grows."""
+
 SLACK = 12
 """A count may differ by so much between two moments of rest without growing."""
 
@@ -80,7 +83,7 @@ def growing(samples: Sequence[Inventory], slack: int = SLACK) -> dict[str, list[
     """What there is more of in each of the last samples than in any of the first third, by more than ``slack`` and a
     tenth: what comes and goes does not grow."""
     third = len(samples) // 3
-    if not third:
+    if third < LEAST_SAMPLES:
         return {}
     grown: dict[str, list[int]] = {}
     for name in sorted({name for sample in samples for name in sample.counts}):

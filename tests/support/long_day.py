@@ -1,6 +1,7 @@
 """A day in a household: every episode again and again, in random order, with silences between them, and an alarm clock.
 
-On virtual time; ``scripts/soak household`` runs it for 24 hours, the tests for a tenth of that.
+On virtual time. ``scripts/soak household`` lives an autumn day, in whose night the clocks are put back; the tests live
+a short spring night, in which they are put forward.
 """
 
 from __future__ import annotations
@@ -24,16 +25,33 @@ from tests.support.household import Home, household
 from tests.support.inventory import Inventory, growing, take_inventory
 
 ZONE = "Europe/Berlin"
-BEGIN = datetime(2026, 10, 24, 23, 59, tzinfo=UTC)
-"""One minute to two o'clock of the night in which the clocks there are put back; the UTC day changes in a minute."""
-
-PAUSES_S = (15.0, 60.0, 150.0, 480.0)
-SHORT_HOURS = 6.0
-"""A day shorter than this is looked at more often."""
-
 ALARM = "set an alarm for 3:10 am"
-ALARM_S = 2 * 3600 + 11 * 60.0
-"""So long after ``BEGIN`` it is ten past three on a clock that was put back at three."""
+MARGIN_S = 300.0
+"""No episode begins so shortly before the alarm, since some take minutes."""
+
+
+@dataclass(frozen=True)
+class Night:
+    """When a day begins, and how it goes on.
+
+    Attributes:
+        begin: its first moment.
+        alarm_s: so long afterwards it is ten past three on the clocks of the house.
+        pauses_s: silences between episodes, of which each is as likely as the others.
+        look_every: episodes between two inventories.
+    """
+
+    begin: datetime
+    alarm_s: float
+    pauses_s: tuple[float, ...]
+    look_every: int
+
+
+AUTUMN = Night(datetime(2026, 10, 24, 23, 59, tzinfo=UTC), 2 * 3600 + 11 * 60.0, (15.0, 60.0, 150.0, 480.0), 10)
+"""From two o'clock, less a minute, of the night in which clocks are put back at three; the UTC day changes at once."""
+
+SPRING = Night(datetime(2027, 3, 28, 0, 50, tzinfo=UTC), 20 * 60.0, (4.0, 10.0, 20.0), 5)
+"""From ten to two of the night in which clocks are put forward at two. Little happens in long silences."""
 
 
 @dataclass
@@ -42,6 +60,7 @@ class Day:
 
     Attributes:
         hours: how long it was.
+        night: how it began.
         tell: gets a line now and then, and each fault.
         episodes: how often each was lived through.
         faults: what went wrong, a line each; empty if nothing did.
@@ -49,6 +68,7 @@ class Day:
     """
 
     hours: float
+    night: Night = AUTUMN
     tell: Callable[[str], None] = lambda _: None
     episodes: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
@@ -65,13 +85,14 @@ class Day:
         return (settled[-1].rss_kb - settled[0].rss_kb) / (self.hours * share)
 
 
-def live(hours: float, *, seed: int = 1, tell: Callable[[str], None] = lambda _: None) -> Day:
+def live(hours: float, night: Night = AUTUMN, *, seed: int = 1, tell: Callable[[str], None] = lambda _: None) -> Day:
     """Live in the household for so many hours. ``tell`` gets a line now and then, and each fault."""
     before = os.environ.get("TZ")
     os.environ["TZ"] = ZONE
     try:
         with tempfile.TemporaryDirectory() as folder:
-            return run_virtual(_live(Path(folder), Day(hours, tell), random.Random(seed)), wall_start=BEGIN)
+            day = Day(hours, night, tell)
+            return run_virtual(_live(Path(folder), day, random.Random(seed)), wall_start=night.begin)
     finally:
         if before is None:
             del os.environ["TZ"]
@@ -81,27 +102,28 @@ def live(hours: float, *, seed: int = 1, tell: Callable[[str], None] = lambda _:
 
 async def _live(folder: Path, day: Day, rng: random.Random) -> Day:
     async with household(folder) as home:
+        night = day.night
         end = now() + day.hours * 3600
-        alarm_at = now() + ALARM_S
+        alarm_at = now() + night.alarm_s
         await home.ask(ALARM)
         await home.rest()
         waiting: list[int] = []
         while now() < end:
             waiting = waiting or rng.sample(range(len(EPISODES)), len(EPISODES))
             episode = EPISODES[waiting.pop()]
-            pause_s = rng.choice(PAUSES_S)
-            if alarm_at - 600 < now() + pause_s < alarm_at + 60:  # an episode may take some minutes
+            pause_s = rng.choice(night.pauses_s)
+            if alarm_at - MARGIN_S < now() + pause_s < alarm_at + 60:
                 await _alarm(home, day)
                 alarm_at = float("inf")
             else:
                 await asyncio.sleep(pause_s)
             await _episode(home, day, episode.__name__, episode(home))
             day.episodes[episode.__name__] += 1
-            if day.episodes.total() % (3 if day.hours < SHORT_HOURS else 10) == 0:
+            if day.episodes.total() % night.look_every == 0:
                 await _sample(home, day)
                 day.tell(f"{_local()}: {day.episodes.total()} episodes, {len(day.faults)} faults")
                 day.tell(f"  {day.samples[-1].rss_kb} kB, growing: {day.grown() or 'nothing'}")
-        if day.hours * 3600 > ALARM_S + 600 and alarm_at != float("inf"):
+        if day.hours * 3600 > night.alarm_s + 600 and alarm_at != float("inf"):
             day.faults.append("the alarm did not ring")
     return day
 
