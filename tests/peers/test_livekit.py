@@ -123,8 +123,8 @@ async def test_clear_silences_what_waits_and_counts_only_what_was_played(livekit
         await asyncio.sleep(1.5)
         assert peer.last_loud() - cleared < 1.0  # of the 19 s that waited; benchmarks/livekit.py measures it
         assert player.idle and player.played == 0
-        assert player.played_total == before
-        assert before + player.cut == 20 * RATE_HZ
+        assert 0 <= player.played_total - before < RATE_HZ // 50
+        assert player.played_total + player.cut == 20 * RATE_HZ
         assert 0.8 * RATE_HZ < before < 3 * RATE_HZ
         here.say(tone(0.3, rate_hz=RATE_HZ))
         again = clock.now()
