@@ -6,14 +6,15 @@ An episode begins and ends in a room at rest. It raises ``AssertionError`` when 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from agents.base.clock import wall
 from agents.everyday.places import system_zone
 from audio.phrases import phrase
 from tests.support.household import STORY, Home
 
-Episode = Callable[[Home], Awaitable[None]]
+Episode = Callable[[Home], Coroutine[Any, Any, None]]
 
 
 async def question(home: Home) -> None:
