@@ -106,7 +106,7 @@ async def test_frames_without_a_sample_are_harmless() -> None:
         await session.until(lambda: session.of("user_turn"), 10)
 
 
-async def test_a_microphone_that_comes_back_at_44_100_hz_is_understood(tmp_path: Path) -> None:
+async def test_a_microphone_that_comes_back_at_44_100_hz_keeps_the_time_and_loses_nothing(tmp_path: Path) -> None:
     async with household(tmp_path) as home:
         await home.ask("what is two plus two?")
         await home.rest()
@@ -118,9 +118,10 @@ async def test_a_microphone_that_comes_back_at_44_100_hz_is_understood(tmp_path:
         await home.until(lambda: home.works, 30)
         session = home.daemon.rooms.find("device")
         assert session is not None
+        await asyncio.sleep(1.0)  # its clock had run ahead of a microphone that was away for less than a gap
         before = session.room.time_s
-        await asyncio.sleep(60.0)
-        assert session.room.time_s - before == pytest.approx(60.0, abs=0.3), "its clock counts the same seconds"
+        await asyncio.sleep(20.0)
+        assert session.room.time_s - before == pytest.approx(20.0, abs=0.03), "its clock counts the same seconds"
         assert session.room.health.values["lost_samples"] == 0
 
 
