@@ -108,6 +108,7 @@ class WebRtcCalls:
         self._offers = TokenBucket(offers_per_s, OFFERS_BURST, clock.now)
         self._connecting = 0
         self._callers: set[Peer] = set()
+        self._negotiating: set[Peer] = set()
         self._releases: set[asyncio.Task[None]] = set()
 
     @property
@@ -133,7 +134,7 @@ class WebRtcCalls:
                 callers are on their way, ``ERR_OPUS`` or ``ERR_WEBRTC_LIBRARY`` where calls are not possible here.
         """
         if self._scope.closed or self._connecting >= MOST_CONNECTING or not self._offers.take():
-            raise GloveError("ERR_WEBRTC_BUSY", "Too many calls at once.", "Try again in a few seconds.")
+            raise _busy()
         checked(offer)
         self._connecting += 1
         try:
@@ -147,6 +148,9 @@ class WebRtcCalls:
     async def close(self) -> None:
         """End all connections; idempotent."""
         await self._scope.close()
+        # Callers who were answered a moment ago have nobody who attends to them. Those who are being answered are given
+        # back afterwards: aiortc forgets the sockets that it is opening when it is closed meanwhile.
+        await asyncio.gather(*(self._release(peer) for peer in self._callers - self._negotiating))
         if self._releases:
             await asyncio.wait(self._releases, timeout=RELEASE_S)
 
@@ -160,9 +164,15 @@ class WebRtcCalls:
         connection = RTCPeerConnection(self.ice.configuration())
         peer = Peer(connection)
         self._callers.add(peer)
+        self._negotiating.add(peer)
         try:
-            async with asyncio.timeout(self.connect_s):
-                answer = await _negotiate(connection, peer, offer, door)
+            try:
+                async with asyncio.timeout(self.connect_s):
+                    answer = await _negotiate(connection, peer, offer, door)
+            finally:
+                self._negotiating.discard(peer)
+            if self._scope.closed:
+                raise _busy()
         except BaseException:
             await self._release(peer)
             raise
@@ -201,6 +211,10 @@ class WebRtcCalls:
         _, late = await asyncio.wait([releasing], timeout=RELEASE_S)
         if late:
             log.warning("a connection could not be given back in time", seconds=RELEASE_S)
+
+
+def _busy() -> GloveError:
+    return GloveError("ERR_WEBRTC_BUSY", "Too many calls at once.", "Try again in a few seconds.")
 
 
 async def _negotiate(connection: RTCPeerConnection, peer: Peer, offer: str, door: str | None) -> str:

@@ -33,10 +33,11 @@ def checked(offer: str) -> None:
     if sum(line.startswith(CANDIDATE) for line in offer.splitlines()) > MOST_CANDIDATES:
         raise refused("it names too many addresses")
     try:
-        media = SessionDescription.parse(offer).media
+        parsed = SessionDescription.parse(offer)
     except Exception as fault:
         # The parser checks nothing: whatever it stumbles over is what is wrong with the offer.
         raise refused("it is no session description", fault) from fault
+    media = parsed.media
     kinds = sorted(line.kind for line in media)
     if "audio" not in kinds:
         raise refused("it has no audio")
@@ -45,6 +46,10 @@ def checked(offer: str) -> None:
     audio = next(line for line in media if line.kind == "audio")
     if not any(codec.mimeType.lower() == "audio/opus" for codec in audio.rtp.codecs):
         raise refused("its audio cannot be Opus")
+    bundled = [sorted(map(str, group.items)) for group in parsed.group if group.semantic == "BUNDLE"]
+    names = sorted(line.rtp.muxId for line in media)
+    if bundled != [names] or len(set(names)) < len(names):
+        raise refused("its lines are not bundled into one connection")
 
 
 @dataclass(frozen=True)

@@ -137,8 +137,10 @@ class Peer:
         """Give sockets, threads and memory back; idempotent."""
         self.end()
         self._track.stop()
-        await self._connection.close()
-        self.packets.close()
+        try:
+            await self._connection.close()
+        finally:
+            self.packets.close()
 
     async def _received(self) -> int:
         report = await self._connection.getStats()
