@@ -189,8 +189,7 @@ class OpenAIRealtime(SocketSession):
             if kind == "session.updated":
                 break
         await self._replay(config.history)
-        left_s = None if facts.expires_at is None else max(0.0, facts.expires_at - clock.wall().timestamp())
-        return Connected(facts.id, left_s)
+        return Connected(facts.id, _left_s(facts.expires_at))
 
     async def _replay(self, history: tuple[HistoryItem, ...]) -> None:
         """Send the conversation, and wait until its last message is known to the provider."""
@@ -259,7 +258,9 @@ class OpenAIRealtime(SocketSession):
         detection = self.settings.turn_detection
         if detection is None or not detection.create_response:
             self._responses.release()
-        elif detection.interrupt_response:
+            return
+        self._responses.expect()
+        if detection.interrupt_response:
             self._liveness.owe(_ANSWER)
 
     def _user_piece(self, message: Mapping[str, Any]) -> None:
@@ -278,8 +279,8 @@ class OpenAIRealtime(SocketSession):
     def _response_created(self, message: Mapping[str, Any]) -> None:
         response_id = messages.ResponseTold.model_validate(message).response.id
         self._responses.created(response_id)
-        if not self._responses.is_stale(response_id):
-            self._liveness.owe(_ANSWER)
+        stale = self._responses.is_stale(response_id)
+        self._liveness.owe(_END if stale else _ANSWER)
         self.events.emit(ResponseStarted(response_id))
 
     def _response_done(self, message: Mapping[str, Any]) -> None:
@@ -341,8 +342,8 @@ class OpenAIRealtime(SocketSession):
         if self._responses.is_stale(told.response_id):
             return
         self._liveness.owe(_ANSWER)
-        self._rounds.called(told.response_id, told.call_id)
-        self.events.emit(ToolCall(told.call_id, name, told.arguments))
+        if self._rounds.called(told.response_id, told.call_id):
+            self.events.emit(ToolCall(told.call_id, name, told.arguments))
 
     def _told_error(self, message: Mapping[str, Any]) -> None:
         error = messages.ErrorTold.model_validate(message).error
@@ -353,6 +354,20 @@ class OpenAIRealtime(SocketSession):
             self._responses.refused()
         else:
             self.events.emit(S2SFault(self._complaint(error)))
+
+
+def _left_s(expires_at: float | None) -> float | None:
+    """How long the session lasts, None where nothing can be said.
+
+    A session that has just been opened is not over: a time that has passed says that the clocks differ.
+    """
+    if expires_at is None:
+        return None
+    left_s = expires_at - clock.wall().timestamp()
+    if left_s > 0:
+        return left_s
+    log.warning("the clock of this machine is ahead of the provider's", by_s=round(-left_s))
+    return None
 
 
 _Handler = Callable[[OpenAIRealtime, Mapping[str, Any]], None]

@@ -44,6 +44,8 @@ class Responses:
         """Id of the answer, empty until the provider has named it."""
         self._queued = False
         self._held = False
+        self._expected = False
+        self._unwanted = False
         self._cancelled: deque[str] = deque(maxlen=_REMEMBERED)
 
     @property
@@ -54,11 +56,17 @@ class Responses:
     def request(self) -> None:
         """An answer is wanted: now, or after the one that is under way."""
         self._queued = True
+        self._unwanted = False
         self._advance()
+
+    def expect(self) -> None:
+        """The provider will begin an answer by itself."""
+        self._expected = True
 
     def hold(self) -> None:
         """Ask for nothing: the user is speaking."""
         self._held = True
+        self._expected = self._unwanted = False
 
     def release(self) -> None:
         """The user is silent, and the provider does not answer by itself."""
@@ -74,9 +82,12 @@ class Responses:
             return
         if self.state is not ResponseState.REQUESTED:
             self._queued = False
-        self._held = False
+        self._held = self._expected = False
         self.current = response_id
         self._move(ResponseState.ACTIVE)
+        if self._unwanted:
+            self._unwanted = False
+            self.cancel(provider_does=False)
 
     def done(self, response_id: str) -> None:
         """An answer has ended."""
@@ -85,13 +96,14 @@ class Responses:
         self._rest()
 
     def cancel(self, *, provider_does: bool) -> None:
-        """End the answer that is under way, and forget the next.
+        """End the answer that is under way, and forget the next. One that is only expected ends when it begins.
 
         Args:
             provider_does: whether the provider cancels it of itself.
         """
         self._queued = False
         if self.state not in (ResponseState.REQUESTED, ResponseState.ACTIVE):
+            self._unwanted = self._expected and not provider_does
             return
         if self.current and self.state is ResponseState.ACTIVE:
             self._cancelled.append(self.current)
