@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class _Round:
+    called: set[str] = field(default_factory=set[str])
     open: set[str] = field(default_factory=set[str])
     ended: bool = False
     wants_answer: bool = False
@@ -23,10 +24,15 @@ class ToolRounds:
         self._rounds: dict[str, _Round] = {}
         self._response_of: dict[str, str] = {}
 
-    def called(self, response_id: str, call_id: str) -> None:
-        """A response has called a tool."""
-        self._rounds.setdefault(response_id, _Round()).open.add(call_id)
+    def called(self, response_id: str, call_id: str) -> bool:
+        """A response has called a tool. Returns False for a call that was told before: it is not run twice."""
+        calls = self._rounds.setdefault(response_id, _Round())
+        if call_id in calls.called or call_id in self._response_of:
+            return False
+        calls.called.add(call_id)
+        calls.open.add(call_id)
         self._response_of[call_id] = response_id
+        return True
 
     def is_open(self, call_id: str) -> bool:
         """Whether the call waits for its result."""
