@@ -121,7 +121,7 @@ async def test_clear_silences_what_waits_and_counts_only_what_was_played(livekit
         here.transport.clear()
         cleared = clock.now()
         await asyncio.sleep(1.5)
-        assert peer.last_loud() - cleared < 1.0  # of the 19 s that waited; benchmarks/livekit.py measures it
+        assert peer.last_loud() - cleared < 1.0  # of the 19 s that waited; benchmarks/livekit_rooms.py measures it
         assert player.idle and player.played == 0
         assert 0 <= player.played_total - before < RATE_HZ // 50
         assert player.played_total + player.cut == 20 * RATE_HZ

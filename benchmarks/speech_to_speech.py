@@ -1,6 +1,6 @@
 """How fast sound goes through a realtime session, and how true its cuts are.
 
-    python -m benchmarks.realtime
+    python -m benchmarks.speech_to_speech
 
 A scripted provider runs on real WebSockets of this machine and on the machine's own clock; the rotations run on virtual
 time. Prints each figure beside its limit, and ends with 1 if one is missed.

@@ -4,7 +4,7 @@ A face and an agent, both of LiveKit's SDK, are in one room of a real server. Th
 of speech at once; the time runs until the last byte has arrived at the other side. The same bytes written to one stream
 of the SDK directly, in the same run, say how much of it is the adapter's.
 
-    python benchmarks/avatars.py
+    python -m benchmarks.livekit_faces [--seconds 60] [--rounds 5]
 """
 
 from __future__ import annotations
@@ -13,10 +13,6 @@ import argparse
 import asyncio
 import json
 import statistics
-import sys
-from pathlib import Path
-
-sys.path[0] = str(Path(__file__).resolve().parents[1])  # not this folder: it has a livekit.py
 
 from livekit import rtc
 

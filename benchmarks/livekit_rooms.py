@@ -1,6 +1,6 @@
 """What a LiveKit room costs, beside LiveKit's own SDK without us in the same run.
 
-    python -m benchmarks.livekit [--bursts 30] [--seconds 15] [delay clear cpu]
+    python -m benchmarks.livekit_rooms [--bursts 30] [--seconds 15] [delay clear cpu]
 
 A peer in a process of its own says when it hears what. *delay*: from handing sound over to the peer's ear, through
 ``LiveKitTransport`` and through a bare ``AudioSource``, one after the other, burst by burst. *clear*: from ``clear()``,
