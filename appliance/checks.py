@@ -25,6 +25,9 @@ State = Literal["ok", "warning", "fault"]
 SCARCE_BYTES = 200_000_000
 """Less free disk space than this is worth a warning; less than a tenth of it is a fault."""
 
+REACHED_S = 10.0
+"""A provider that takes no session within this is not reached."""
+
 BUILT = datetime(2026, 1, 1, tzinfo=UTC)
 """No clock of a machine that runs this program can rightly be before this day."""
 
@@ -170,6 +173,24 @@ def speech(config: GloveConfig) -> Finding:
     return Finding("speech", "ok", f"Recognised {names[0]}, spoken {names[1]}.")
 
 
+def engine(config: GloveConfig) -> Finding:
+    """Whether the realtime model takes a session; nothing is said in it."""
+    kind = config.engine.kind
+    if kind == "cascade":
+        return Finding("engine", "ok", "Hears, thinks and speaks in steps.")
+    from appliance.realtime_engine import open_once
+    from realtime.s2s.contract import S2SError
+
+    try:
+        asyncio.run(open_once(config, REACHED_S))
+    except S2SError as fault:
+        state: State = "fault" if fault.lasting else "warning"
+        return Finding("engine", state, f"{fault.message} Until it does, the cascade answers.", fault.remedy)
+    except GloveError as fault:
+        return Finding("engine", "fault", fault.message, fault.remedy)
+    return Finding("engine", "ok", f"{config.s2s.url or kind} takes a session.")
+
+
 def runtime(config: GloveConfig) -> Finding:
     """Whether commands can reach a running daemon."""
     from appliance.instance import ready_folder, running_pid, runtime_folder
@@ -192,7 +213,7 @@ def clock(config: GloveConfig) -> Finding:
     return Finding("clock", "ok", f"The clock says {wall():%Y-%m-%d %H:%M} UTC.")
 
 
-CHECKS: tuple[Check, ...] = (sound, weights, store, disk, port, model, speech, runtime, clock)
+CHECKS: tuple[Check, ...] = (sound, weights, store, disk, port, model, speech, engine, runtime, clock)
 
 
 def examine(config: GloveConfig, checks: tuple[Check, ...] = CHECKS) -> list[Finding]:

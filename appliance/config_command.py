@@ -30,12 +30,18 @@ def show(
     from appliance.metrics import metrics_secrets
     from appliance.mind import AUTO_PROVIDER, model_secrets
     from appliance.options import settings
+    from appliance.realtime_engine import engine_secrets
     from appliance.relay import relay_secrets
     from appliance.services import speech_secrets
 
     loaded = settings(ctx, config)
     settled = loaded.config
-    used = (*speech_secrets(settled), *relay_secrets(settled), *metrics_secrets(settled))
+    used = (
+        *speech_secrets(settled),
+        *engine_secrets(settled),
+        *relay_secrets(settled),
+        *metrics_secrets(settled),
+    )
     names = (*model_secrets(AUTO_PROVIDER, settled.model.provider), *used)
     secrets = {name: secret_state(name) for name in dict.fromkeys(names)}
     if as_json:

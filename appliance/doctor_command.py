@@ -26,7 +26,7 @@ def doctor(
     config: ConfigOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
-    """Check sound devices, weights, store, disk, port, model, speech services, runtime folder and clock.
+    """Check sound devices, weights, store, disk, port, model, speech services, engine, runtime folder and clock.
 
     Exits with 0 when all is well, 3 when something works with restrictions, 1 when something does not work.
     """

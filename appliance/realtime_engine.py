@@ -15,6 +15,45 @@ if TYPE_CHECKING:
     from realtime.voice import RealtimeVoice
 
 
+def engine_secrets(config: GloveConfig) -> tuple[str, ...]:
+    """Names of the secrets that the engine takes; a service on this machine needs none."""
+    import os
+
+    from agents.models.openai_compatible import is_loopback
+    from audio.providers.socket import websocket_url
+
+    if config.engine.kind == "cascade":
+        return ()
+    address = config.s2s.url or os.environ.get("S2S_BASE_URL", "").strip()
+    return () if address and is_loopback(websocket_url(address)) else (f"{config.engine.kind}_api_key",)
+
+
+async def open_once(config: GloveConfig, within_s: float) -> None:
+    """Open a session with the configured provider and close it again; nothing is said in it.
+
+    Args:
+        config: with a realtime model as engine.
+        within_s: longest time to wait.
+
+    Raises:
+        ConfigError: as ``realtime_adapter``.
+        S2SError: no session came about, with the reason.
+    """
+    import asyncio
+
+    from realtime.s2s.contract import S2SError, SessionConfig
+
+    adapter = realtime_adapter(config)
+    try:
+        async with asyncio.timeout(within_s):
+            await adapter.connect(SessionConfig())
+    except TimeoutError as fault:
+        told = f"No session came about within {within_s:g} s."
+        raise S2SError("ERR_S2S_CONNECTION", told, "Check the network.", fault) from fault
+    finally:
+        await adapter.disconnect()
+
+
 def realtime_adapter(config: GloveConfig) -> S2SAdapter:
     """A session with the provider of ``engine.kind``, not connected.
 
