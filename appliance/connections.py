@@ -8,10 +8,20 @@ from collections import Counter
 from typing import Any, cast
 
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import Frame
 
 REQUEST_S = 10.0
 """How long a connection may take to bring a whole request line with its headers."""
 
+
+UNSENT_MS = 30_000
+"""How long what was sent may wait for a peer that takes nothing; the kernel closes the connection then (RFC 5482)."""
+
+MOST_UNSENT_BYTES = 256 * 1024
+MOST_PIECES = 1024
+"""Of a peer's WebSocket: what waits to be taken, beyond which its pings are not answered any more, and the pieces that
+a message may come in."""
 
 MOST_CONNECTIONS = 256
 MOST_PER_PEER = 100
@@ -50,6 +60,7 @@ class LimitedListener(socket.socket):
         if self._open.total() >= MOST_CONNECTIONS or self._open[peer] >= MOST_PER_PEER:
             connection.close()
             raise ConnectionAbortedError("too many connections")
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNSENT_MS)
         self._open[peer] += 1
         connection.listener, connection.peer = self, peer
         return connection, address
@@ -86,3 +97,22 @@ class PatientProtocol(H11Protocol):
             self.transport.close()
         else:
             self._expect(cycle if answered else self)
+
+
+class PatientSocket(WebSocketsSansIOProtocol):
+    """A WebSocket whose peer cannot have things kept without end: answers to pings that it does not take, and pieces
+    of a message that never ends. The connection is given up without a word, for which there may be no room."""
+
+    def handle_ping(self) -> None:
+        """Answer a ping; the limit is far above what a reply that is not being read may leave behind."""
+        if self.transport.is_closing():
+            return
+        super().handle_ping()
+        if self.transport.get_write_buffer_size() > MOST_UNSENT_BYTES:
+            self.transport.abort()
+
+    def handle_cont(self, event: Frame) -> None:
+        """Take a further piece of a message; the bytes of all are limited, but empty ones have none."""
+        super().handle_cont(event)
+        if len(self.frames) > MOST_PIECES:
+            self.transport.abort()

@@ -14,7 +14,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from agents.base.errors import ConfigError, GloveError
-from appliance.connections import LimitedListener, PatientProtocol
+from appliance.connections import LimitedListener, PatientProtocol, PatientSocket
 from realtime.browser.protocol import MAX_MESSAGE_BYTES
 
 log = structlog.get_logger(__name__)
@@ -130,7 +130,7 @@ async def serve(
     config = uvicorn.Config(
         app,
         http=PatientProtocol,
-        ws="websockets-sansio",
+        ws=PatientSocket,
         ws_max_size=message_bytes,
         ws_per_message_deflate=False,
         ws_ping_interval=20.0,
@@ -140,7 +140,6 @@ async def serve(
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=64,
         timeout_keep_alive=5,
         timeout_graceful_shutdown=round(STOP_S),
         ssl_context_factory=None if tls is None else agreed,
