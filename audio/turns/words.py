@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 
 from audio.turns.languages import HUMS, language
 
@@ -12,15 +13,21 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 def words(text: str) -> tuple[str, ...]:
     """The words of ``text``: case-folded, without punctuation; Japanese and Chinese text by characters."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    result: list[str] = []
+    return tuple(word for _, word in _placed(_folded(text)))
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def _placed(folded: str) -> Iterator[tuple[int, str]]:
+    """The words of folded text, each with where it begins."""
     for match in _WORD.finditer(folded):
         word = match.group().replace("’", "'")
         if any(_is_unspaced(char) for char in word):
-            result.extend(word)
+            yield from enumerate(word, match.start())
         else:
-            result.append(word)
-    return tuple(result)
+            yield match.start(), word
 
 
 def _is_unspaced(char: str) -> bool:
@@ -61,16 +68,33 @@ def remainder(before: str, after: str) -> str:
 
     ``after`` must begin with the words of ``before`` (``goes_on``).
     """
-    skip = len(words(before))
-    for match in _WORD.finditer(after):
-        if skip <= 0:
-            return after[match.start() :].strip()
-        if len(words(match.group())) <= skip:
-            skip -= len(words(match.group()))
-            continue
-        for at, char in enumerate(match.group(), match.start()):
-            # Only text without spaces holds several words in one match, and then each character is one.
-            if skip <= 0:
-                return after[at:].strip()
-            skip -= 1 if char in "'’" else len(words(char))
+    # Words are counted in folded text, in which a sign and its marks are one character and a ligature is several.
+    spelt = [(at, char) for at, sign in _signs(after) for char in _folded(sign)]
+    begins = [start for start, _ in _placed("".join(char for _, char in spelt))]
+    said = len(words(before))
+    while said < len(begins):
+        at = spelt[begins[said]][0]
+        if begins[said] == 0 or spelt[begins[said] - 1][0] != at:
+            return after[at:].strip()
+        said += 1  # half of what is one sign: "㍿" are four words
     return ""
+
+
+def _signs(text: str) -> Iterator[tuple[int, str]]:
+    """``text`` in the least parts that are folded independently of each other, each with where it begins."""
+    start = 0
+    for at in range(1, len(text)):
+        sign, char = text[start:at], text[at]
+        if _folds_apart(sign, char):
+            yield start, sign
+            start = at
+    if text:
+        yield start, text[start:]
+
+
+def _folds_apart(one: str, other: str) -> bool:
+    if one.isascii() and other.isascii():
+        return True
+    before, behind = (unicodedata.normalize("NFKC", part) for part in (one, other))
+    is_mark = unicodedata.combining(behind[0]) > 0
+    return not is_mark and unicodedata.normalize("NFKC", one + other) == before + behind

@@ -1,4 +1,6 @@
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from audio.turns.words import goes_on, has_words, is_backchannel, remainder, same_words, words
 
@@ -89,3 +91,31 @@ def test_laughter_and_captions_of_other_scripts_hold_no_words(text: str) -> None
 def test_an_apostrophe_within_text_without_spaces_counts_like_its_neighbours() -> None:
     before, after = "Let'sゴー", "Let'sゴーしよう"
     assert goes_on(before, after) and remainder(before, after) == "しよう"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "rest"),
+    [
+        ("cafe\u0301s", "cafe\u0301s zu", "zu"),
+        ("e\u0301か\u3099", "e\u0301か\u3099好き", "好き"),
+        ("ﾊﾞｽ", "ﾊﾞｽで", "で"),
+        ("日\u0301本", "日\u0301本語", "語"),
+        ("㍿", "㍿です", "です"),
+    ],
+)
+def test_marks_and_ligatures_count_as_what_they_stand_for(before: str, after: str, rest: str) -> None:
+    assert goes_on(before, after)
+    assert remainder(before, after) == rest
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.text("aé'’がか\u3099\u309aﾊﾞ日㍿ﬁße\u0301\u0327한\u1112\u1161①ー々. ", max_size=12), st.integers(0, 12))
+def test_what_was_said_and_the_remainder_are_the_whole(text: str, cut: int) -> None:
+    """Spelled out: Latin letters beside unspaced text are words each, and one word once they stand alone."""
+
+    def spelt(*parts: str) -> str:
+        return "".join(word.replace("'", "") for part in parts for word in words(part))
+
+    before = text[:cut]
+    if goes_on(before, text):
+        assert spelt(before, remainder(before, text)) == spelt(text)
