@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar, NoReturn, Protocol
+from typing import NoReturn
 
 import numpy as np
 import structlog
@@ -20,12 +18,12 @@ from agents.base import clock
 from agents.base.backoff import Backoff
 from agents.base.errors import GloveVoiceError
 from agents.base.scope import Scope
-from agents.models.faults import Account
 from audio.pcm import CAPTURE_RATE_HZ as RATE_HZ
-from audio.pcm import Pcm, ms_to_samples, silence
+from audio.pcm import Pcm, ms_to_samples
 from audio.providers import faults
 from audio.providers.outbox import Outbox
-from audio.providers.socket import Connection, ConnectionEnded, ConnectionRefused, Dial, Message, Target, dial
+from audio.providers.socket import Connection, ConnectionEnded, ConnectionRefused, Dial, dial
+from audio.providers.stt_wire import Lost, SttWire
 from audio.providers.utterance import Unanswered
 from audio.stt.base import StreamingStt, SttClosed, SttEvent, SttFault, SttFinal, SttPartial
 
@@ -48,53 +46,6 @@ WATCH_S = 1.0
 
 RECONNECTS = 3
 """Attempts before a session gives up; each minute of health gives one back."""
-
-
-@dataclass(frozen=True)
-class Lost(SttEvent):
-    """The service says that this connection is of no more use, and why."""
-
-    type: ClassVar[str] = "lost"
-    error: GloveVoiceError
-
-
-class SttWire(Protocol):
-    """What one service writes and reads.
-
-    Attributes:
-        account: whose faults are named.
-        keep_alive_s: longest pause in seconds that the service takes without closing.
-    """
-
-    account: Account
-    keep_alive_s: float
-
-    async def target(self) -> Target:
-        """Where to connect now. Raises ``GloveError`` when that cannot be found out (no token)."""
-        ...
-
-    def begin(self) -> None:
-        """A new connection is open: forget what was read from the last one."""
-        ...
-
-    def audio(self, pcm: Pcm) -> Message:
-        """16 kHz sound as a message."""
-        ...
-
-    def finish(self) -> Sequence[Message]:
-        """The messages that ask for a final of everything sent."""
-        ...
-
-    def keep_alive(self) -> Message:
-        """A message that says nothing and keeps the connection open."""
-        ...
-
-    def read(self, message: Message) -> Sequence[SttEvent]:
-        """What ``message`` says: ``SttPartial``, ``SttFinal``, ``SttFault`` (the session goes on) or ``Lost``.
-
-        A final without text stands for the last partial.
-        """
-        ...
 
 
 class SocketStt(StreamingStt):
@@ -396,8 +347,3 @@ class _Over(Exception):
     def __init__(self, fault: GloveVoiceError) -> None:
         super().__init__(fault.message)
         self.fault = fault
-
-
-def quiet(ms: float) -> Pcm:
-    """Silence for services that want sound where nobody speaks."""
-    return silence(ms_to_samples(ms, RATE_HZ))

@@ -17,7 +17,8 @@ from agents.base.errors import GloveVoiceError
 from agents.models.faults import Account
 from audio.pcm import CAPTURE_RATE_HZ, Pcm, wire_bytes
 from audio.providers.socket import Dial, Message, Target, dial, json_object, websocket_url
-from audio.providers.socket_stt import STALE_S, Lost, SocketStt, quiet
+from audio.providers.socket_stt import STALE_S, SocketStt
+from audio.providers.stt_wire import Lost, quiet
 from audio.stt.base import SttEvent, SttFinal, SttPartial
 
 API = "wss://api.deepgram.com"

@@ -16,7 +16,8 @@ from agents.base.errors import GloveVoiceError
 from audio.pcm import CAPTURE_RATE_HZ, Pcm, wire_bytes
 from audio.providers.elevenlabs.account import API, KEY, Access, GetToken
 from audio.providers.socket import Dial, Message, Target, dial, json_object
-from audio.providers.socket_stt import STALE_S, Lost, SocketStt, quiet
+from audio.providers.socket_stt import STALE_S, SocketStt
+from audio.providers.stt_wire import Lost, quiet
 from audio.stt.base import SttEvent, SttFault, SttFinal, SttPartial
 
 MODEL = "scribe_v2_realtime"
