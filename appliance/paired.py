@@ -15,6 +15,7 @@ from agents.base import clock
 from agents.base.errors import GloveError
 from appliance.invitations import digest
 from appliance.private_files import write_private
+from appliance.titles import one_line
 
 log = structlog.get_logger(__name__)
 
@@ -80,7 +81,7 @@ class PairedDevices:
                 "ERR_DEVICES_FULL", f"{MOST_DEVICES} devices are paired already.", "glove pair revoke removes one."
             )
         secret, at = secrets.token_urlsafe(SECRET_BYTES), self._now()
-        name = " ".join(name.split())[:LONGEST_NAME] or "Device"
+        name = one_line(name)[:LONGEST_NAME] or "Device"
         device = PairedDevice(
             id=secrets.token_hex(4), name=name, paired=at, used=at, rotated=at, secret=digest(secret).hex()
         )

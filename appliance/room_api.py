@@ -13,6 +13,7 @@ from agents.base.errors import GloveError
 from appliance.auth import HERE, Door, Visitor
 from appliance.operations import Operation, Told
 from appliance.room_book import OpenRoom, RoomBook
+from appliance.titles import one_line
 
 API = "/api"
 """Where programs find what they may use."""
@@ -140,8 +141,7 @@ class RoomDesk:
 
     async def _create(self, request: Request, wanted: RoomWanted) -> RoomTold:
         visitor = self._who(request)
-        title = " ".join(wanted.title.split())
-        return self._told(self._rooms.create(visitor.client, title), visitor)
+        return self._told(self._rooms.create(visitor.client, one_line(wanted.title)), visitor)
 
     async def _show(self, request: Request, _: None) -> RoomTold:
         if (found := self._other(request)) is not None:

@@ -83,6 +83,7 @@ class BrowserRoom:
         self._caller: Caller | None = None
         self._stay: _Stay | None = None
         self._waiting: asyncio.Task[None] | None = None
+        self._opening: asyncio.Task[BrowserSession] | None = None
         self._calls = 0
         self._closed = False
 
@@ -129,6 +130,8 @@ class BrowserRoom:
     async def close(self) -> None:
         """Say goodbye to the caller and end the session; idempotent."""
         self._closed = True
+        if self._opening is not None:
+            self._opening.cancel()
         async with self._turnstile:
             self._stop_waiting()
             await self._end_stay(Close.GOING_AWAY, "the room is closing")
@@ -211,17 +214,7 @@ class BrowserRoom:
             return self._stay
         await self._end_stay(Close.GOING_AWAY, "the session is over")
         room = PcmRoom()
-        try:
-            session = await self._open_session(room)
-        except BaseException:
-            await room.close()
-            raise
-        try:
-            if not session.voice.is_active:
-                await session.start()
-        except BaseException:
-            await session.close()
-            raise
+        session = await self._opened(room)
         follower = Follower(session, room, self._post)
         try:
             await follower.recall()
@@ -233,6 +226,35 @@ class BrowserRoom:
         scope.spawn(self._watch_timers(session), "timers")
         scope.spawn(follower.keep_records(), "records")
         return self._stay
+
+    async def _opened(self, room: PcmRoom) -> BrowserSession:
+        """A session that listens in ``room``. Raises ``GloveError`` (``ERR_ROOM_CLOSED``) when the room closes first.
+
+        Models may have to be loaded for it, or fetched: a room that closes does not wait for that.
+        """
+        self._opening = opening = asyncio.create_task(self._open(room), name="browser room/open the session")
+        try:
+            await asyncio.wait([opening])
+        finally:
+            opening.cancel()
+            self._opening = None
+        if opening.cancelled():
+            raise GloveError("ERR_ROOM_CLOSED", "The room was closed meanwhile.", "Join another one.")
+        return opening.result()
+
+    async def _open(self, room: PcmRoom) -> BrowserSession:
+        try:
+            session = await self._open_session(room)
+        except BaseException:
+            await room.close()
+            raise
+        try:
+            if not session.voice.is_active:
+                await session.start()
+        except BaseException:
+            await session.close()
+            raise
+        return session
 
     def _session_over(self) -> None:
         """The session was closed from elsewhere: the caller has to come again for another one."""

@@ -11,6 +11,7 @@ from enum import IntEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic_core import from_json
 
 RATE_HZ = 16_000
 """Rate of the sound in both directions."""
@@ -166,10 +167,11 @@ class BadMessage(ValueError):
 def parse(text: str) -> ClientMessage:
     """Read one text message of the caller. Raises ``BadMessage``."""
     try:
-        return _ADAPTER.validate_json(text)
+        # JSON has no NaN and no infinity: an answer that holds one could not be told to anybody, nor kept.
+        return _ADAPTER.validate_python(from_json(text, allow_inf_nan=False))
     except ValidationError as fault:
         first = fault.errors(include_url=False, include_context=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         raise BadMessage(f"{where}: {first['msg']}" if where else first["msg"]) from None
-    except RecursionError:
-        raise BadMessage("nested too deeply") from None
+    except ValueError:
+        raise BadMessage("it is no JSON, or nested too deeply") from None
