@@ -221,7 +221,7 @@ class _Endpoints:
                 raise GloveError("ERR_FORBIDDEN", "The token is missing or not valid any more.")
             room = self._room_of(visitor, websocket.path_params.get("room_id"))
         except GloveError as fault:
-            log.info("a socket was refused", code=fault.code, origin=ascii(websocket.headers.get("origin")))
+            log.info("a socket was refused", code=fault.code, origin=ascii(websocket.headers.get("origin"))[:100])
             await websocket.send_denial_response(refused(fault))
             return
         await websocket.accept()

@@ -119,7 +119,11 @@ class Metrics:
         """Everything in the format that ``accept`` (an HTTP header) asks for, and the media type of that."""
         from prometheus_client.exposition import choose_encoder
 
-        encode, media_type = choose_encoder(accept)
+        try:
+            encode, media_type = choose_encoder(accept)
+        except TypeError:
+            # The library compares versions without looking whether they are numbers.
+            encode, media_type = choose_encoder("")
         return encode(self.registry), media_type
 
 

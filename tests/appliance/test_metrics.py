@@ -193,3 +193,9 @@ def test_a_token_that_protects_nothing_is_refused() -> None:
     with pytest.raises(ConfigError) as refused:
         collectors(Access(new_token()), Credentials((), {"METRICS_TOKEN": "short"}))
     assert refused.value.code == "ERR_METRICS_TOKEN" and "short" not in refused.value.message.split()
+
+
+@pytest.mark.parametrize("accept", ["application/openmetrics-text; version=newest", ";;,=", "text/plain;escaping=zzz"])
+def test_a_format_that_there_is_not_is_answered_with_one_that_there_is(accept: str) -> None:
+    content, media_type = Metrics().exposition(accept)
+    assert b"glove_turns" in content and media_type.startswith("text/plain")
