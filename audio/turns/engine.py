@@ -2,7 +2,8 @@
 
 It follows the voice detector through the phases of an utterance and keeps the audio of the utterance in a transcriber.
 Whether the utterance is a turn is decided in ``deciding``, whether it interrupts the agent in ``over_agent`` and
-``barge_in``, and what only a recogniser that hears everything has noticed comes from ``live``.
+``barge_in``, whether it goes on too long in ``endless``, and what only a recogniser that hears everything has noticed
+comes from ``live``.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from audio.stt.base import Transcript
 from audio.turns.addressed import Addressed
 from audio.turns.contract import TRANSITIONS, Committed, Phase, TurnHost, TurnSettings
 from audio.turns.deciding import Deciding
+from audio.turns.endless import Endless
 from audio.turns.hold import TurnDetector
 from audio.turns.live import Live
 from audio.turns.over_agent import OverAgent
@@ -80,6 +82,9 @@ class TurnEngine(Addressed):
         self._deciding = Deciding(
             self, host, self, self._over, transcriber, detector or RuleDetector(), progress, scope, limits
         )
+        self._endless = Endless(
+            self, host, transcriber, self._deciding, self._over, progress, scope, limits, by_voice=vad is not None
+        )
         self.on_settled: Callable[[], None] = lambda: None
         self.barge_in = self._over.barge_in
         self.barge_in.on_released = self._tell_settled
@@ -118,7 +123,7 @@ class TurnEngine(Addressed):
             if self.phase is Phase.HELD:
                 self._progress.times.began(sample)
                 self._transcriber.voiced()
-            self._limit()
+            self._endless.check()
             return
         for event in self._feed.feed(frame, sample) if events is None else events:
             self._on_vad(event)
@@ -127,7 +132,7 @@ class TurnEngine(Addressed):
             self._append(chunk)
         if self.phase is not Phase.QUIET or (self._live is not None and not self.host.agent_busy()):
             self._deciding.speaker.heard(frame)
-        self._limit()
+        self._endless.check()
 
     def hold(self, frames: Iterable[Pcm]) -> None:
         """A talk key is pressed: what follows is one utterance, whatever the voice detector says, until ``commit``.
@@ -374,33 +379,6 @@ class TurnEngine(Addressed):
         if has_words(text):
             self.host.present()
             self.host.discarded("phantom")
-
-    async def _ask_for_words(self, sequence: int) -> None:
-        """Whether the voice that goes on and on says anything; if not, it is noise."""
-        try:
-            transcript = await self._transcriber.final()
-        except GloveVoiceError as fault:
-            log.warning("a long utterance could not be checked for words", code=fault.code)
-            return
-        if sequence == self._deciding.sequence and self.phase in (Phase.SPEAKING, Phase.TRAILING):
-            if has_words(transcript.text):
-                self.host.present()
-            else:
-                self.barge_in.misfire()
-                self.discard("noise")
-
-    def _limit(self) -> None:
-        voiced = self.phase in (Phase.SPEAKING, Phase.TRAILING)
-        if voiced and not self._progress.worded and self._transcriber.seconds >= self.settings.noise_s:
-            self._progress.worded = True
-            self._scope.spawn(self._ask_for_words(self._deciding.sequence), "noise")
-        if self._transcriber.seconds < self.settings.max_turn_s or self._deciding.awaited:
-            return
-        if self.vad is not None:
-            if self.phase not in (Phase.SPEAKING, Phase.TRAILING):
-                return
-            self.fall_silent()
-        self._deciding.begin(now=True)
 
     def _move(self, phase: Phase) -> None:
         if phase not in TRANSITIONS[self.phase]:
