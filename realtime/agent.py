@@ -209,8 +209,7 @@ class RealtimeAgent:
         self._transcript.typed(text)
         self.dialogue.user_owes(text)
         self._user_started()
-        if self.link.stands:
-            self.adapter.inject_text(text, respond=True, role="user")
+        self.link.write(text)
 
     def inject(self, text: str, *, respond: bool) -> None:
         """Tell the model something that is no turn of the user; with ``respond`` it speaks about it, else it is

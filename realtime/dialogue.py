@@ -5,6 +5,7 @@ It follows the events of a link, whichever session they come from, and passes th
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 
 import structlog
@@ -20,6 +21,9 @@ from realtime.speech import AgentSpeech, HeardWords
 from realtime.transcript import Transcript
 
 log = structlog.get_logger(__name__)
+
+REMEMBERED = 64
+"""Stretches of speech that are over, and of which pieces may still come."""
 
 OWED_S = 15.0
 """How long an answer that does not come keeps a session from being replaced."""
@@ -64,6 +68,7 @@ class Dialogue:
         self._owed_since: float | None = None
         self._sounded = False
         self._broken: str | None = None
+        self._gone: deque[str] = deque(maxlen=REMEMBERED)
         self.cut_samples = 0
         self._off = [link.events.on(kind, call) for kind, call in self._listeners()]
 
@@ -148,6 +153,8 @@ class Dialogue:
 
     def _audio(self, event: events.AgentAudio) -> None:
         key = self._key(event.item_id)
+        if key in self._gone:
+            return
         self._sounded = True
         self._transcript.reply_began(key)
         if self._plays:
@@ -155,13 +162,15 @@ class Dialogue:
 
     def _delta(self, event: events.AgentTranscriptDelta) -> None:
         key = self._key(event.item_id)
+        if key in self._gone:
+            return
         self._transcript.reply_began(key)
         self.speech.add_words(key, event.text)
         self._emitter.emit(AgentDelta(event.text))
 
     def _done(self, event: events.AgentTranscriptDone) -> None:
         key = self._key(event.item_id)
-        if not event.text.strip():
+        if key in self._gone or not event.text.strip():
             return
         self._transcript.reply_began(key)
         self.speech.all_words(key, event.text)
@@ -226,6 +235,7 @@ class Dialogue:
                 self._link.inject(_notice(heard.text), respond=False)
 
     def _over(self, heard: HeardWords) -> None:
+        self._gone.append(heard.item_id)
         self._transcript.reply_heard(heard)
         if heard.whole or heard.text:
             self._emitter.emit(AgentHeard(heard.text, heard.complete))

@@ -125,6 +125,7 @@ class SessionLink:
         self._turn_ended = False
         self._renewing = False
         self._words: deque[tuple[str, bool]] = deque(maxlen=MOST_WORDS)
+        self._lines: deque[str] = deque(maxlen=MOST_WORDS)
         self._off = lambda: None
 
     @property
@@ -148,11 +149,14 @@ class SessionLink:
             raise RuntimeError("a link is started once")
         self._move(LinkState.OPENING)
         try:
-            connected = await self._open(self.adapter, await self._host.config())
+            config = await self._host.config()
+            self._still_wanted()
+            connected = await self._open(self.adapter, config)
         except BaseException:
-            self.adapter = self.adapter.successor()
-            self._held.take()
-            self._move(LinkState.DOWN)
+            if not self._closed:
+                self.adapter = self.adapter.successor()
+                self._held.take()
+                self._move(LinkState.DOWN)
             raise
         self._adopt(self.adapter, connected, LinkState.LIVE)
         self._scope.spawn(self._keep(), "keep")
@@ -201,6 +205,14 @@ class SessionLink:
         else:
             self._turn_ended = True
 
+    def write(self, text: str) -> None:
+        """The user has written a line, which is answered. One that is to be recovered has it in its history."""
+        if self.stands:
+            self._busy_since_rotating = True
+            self.adapter.inject_text(text, respond=True, role="user")
+        if self.state in (LinkState.ROTATING, LinkState.RESUMING):
+            self._lines.append(text)
+
     def inject(self, text: str, *, respond: bool) -> None:
         """Tell the model something that is no turn of the user; kept until there is a session to tell it to."""
         if self.stands:
@@ -243,9 +255,15 @@ class SessionLink:
         if handle is not None and old.capabilities.closes_before_resuming:
             await self._resume(old, handle)
             return
-        config = await self._host.config()
+        try:
+            config = await self._host.config()
+        except GloveError as fault:
+            log.error("a session could not be replaced yet", provider=old.provider, code=fault.code)
+            self._plan.later()
+            return
         self._busy_since_rotating = False
         self._held.take()
+        self._lines.clear()
         self._move(LinkState.ROTATING)
         successor = old.successor()
         try:
@@ -267,19 +285,22 @@ class SessionLink:
 
     def _keep_old(self, fault: S2SError | None) -> None:
         self._held.take()
+        self._lines.clear()
         self._plan.later()
         self._move(LinkState.LIVE if self.adapter.is_connected else LinkState.RECOVERING, fault)
 
     async def _resume(self, old: S2SAdapter, handle: str) -> None:
+        self._lines.clear()
         self._move(LinkState.RESUMING)
         self._off()
         self._gone_at = clock.now()
         await old.disconnect()
-        config = await self._host.config()
         successor = old.successor()
         try:
+            config = await self._host.config()
             connected = await self._open(successor, replace(config, history=(), resume=handle))
-        except S2SError as fault:
+        except GloveError as fault:
+            self._lines.clear()
             log.info("a session could not be resumed", provider=old.provider, code=fault.code)
             self._move(LinkState.RECOVERING, fault)
             return
@@ -301,8 +322,8 @@ class SessionLink:
                     await asyncio.sleep(wait_s)
                     try:
                         await self._again("recovered")
-                    except S2SError as failed:
-                        fault, lasting = failed, failed.lasting
+                    except GloveError as failed:
+                        fault, lasting = failed, isinstance(failed, S2SError) and failed.lasting
                     else:
                         self.recoveries += 1
                         return
@@ -322,7 +343,7 @@ class SessionLink:
                 await asyncio.sleep(LOOK_S)
             try:
                 await self._again("returned")
-            except S2SError as fault:
+            except GloveError as fault:
                 log.info("still no session", provider=self.adapter.provider, code=fault.code)
             else:
                 self._backoff.reset()
@@ -366,6 +387,8 @@ class SessionLink:
         while self._words:
             text, respond = self._words.popleft()
             adapter.inject_text(text, respond=respond, role="system")
+        while self._lines:
+            adapter.inject_text(self._lines.popleft(), respond=True, role="user")
         if adapter.manual_turns and self._in_turn:
             adapter.begin_turn()
         for pcm in self._held.take():
@@ -380,6 +403,14 @@ class SessionLink:
             self._backoff.healthy(self._settings.recover_s)
         log.info("session replaced", provider=self.adapter.provider, why=why, gap_ms=round(gap_s * 1000))
         self.events.emit(SessionReplaced(why, connected.resumed, gap_s))
+
+    @property
+    def _closed(self) -> bool:
+        return self.state is LinkState.CLOSED
+
+    def _still_wanted(self) -> None:
+        if self._closed:
+            raise S2SError("ERR_S2S_CONNECTION", "The session was given up while it was being opened.")
 
     def _told(self, event: S2SEvent) -> None:
         if isinstance(event, Disconnected):

@@ -11,7 +11,8 @@ _SHARE = 5
 """A session is replaced in the last fifth of its time, however short that is."""
 
 _RETRY_S = 2.0
-"""Wait before the next attempt after a successor was given up."""
+"""Wait before the next attempt after a successor was given up, and before a session is replaced that is new: a provider
+that ends each one at once is not dialled without a pause."""
 
 
 class RotationPlan:
@@ -24,6 +25,7 @@ class RotationPlan:
 
     def __init__(self, life_s: float | None, settings: LinkSettings) -> None:
         self._settings = settings
+        self._ripe = clock.now() + _RETRY_S
         self.earliest = self.latest = math.inf
         if life_s is not None:
             self._end(clock.now() + life_s, min(settings.early_s, life_s / _SHARE))
@@ -40,11 +42,14 @@ class RotationPlan:
 
     def later(self) -> None:
         """A successor was given up: not at once again."""
-        self.earliest = min(clock.now() + _RETRY_S, self.latest)
+        self._ripe = clock.now() + _RETRY_S
+        self.earliest = min(self._ripe, self.latest)
 
     def is_due(self, *, idle: bool) -> bool:
         """Whether to replace the session now."""
         now = clock.now()
+        if now < self._ripe:
+            return False
         return now >= self.latest or (idle and now >= self.earliest)
 
     def _end(self, end: float, early_s: float) -> None:

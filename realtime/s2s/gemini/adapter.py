@@ -113,6 +113,8 @@ class GeminiLive(SocketSession):
         self._usage = messages.Usage()
         self._in_turn = False
         self._turn_begun = False
+        self._cut = False
+        """Whether the provider has cut an answer whose turn it has not ended yet: its last words may still come."""
 
     @property
     def manual_turns(self) -> bool:
@@ -266,11 +268,14 @@ class GeminiLive(SocketSession):
 
     def _speech(self, turn: messages.ModelTurn) -> None:
         for part in turn.parts:
-            if part.inline_data is not None and part.inline_data.mime_type.startswith("audio/") and self._piece():
+            if part.inline_data is None or not part.inline_data.mime_type.startswith("audio/"):
+                continue
+            self._cut = False
+            if self._piece():
                 self._spoke(decode_samples(part.inline_data.data), self._turn.item_id)
 
     def _agent_words(self, text: str) -> None:
-        if self._piece():
+        if not self._cut and self._piece():
             self._words.add(self._turn.item_id, text)
             self.events.emit(AgentTranscriptDelta(text, self._turn.item_id))
 
@@ -293,7 +298,8 @@ class GeminiLive(SocketSession):
         self._liveness.met(_REST)
         for call in told.function_calls:
             call_id = self._calls.called(call.id, call.name)
-            self.events.emit(ToolCall(call_id, call.name, json.dumps(call.args or {}, ensure_ascii=False)))
+            if call_id is not None:
+                self.events.emit(ToolCall(call_id, call.name, json.dumps(call.args or {}, ensure_ascii=False)))
 
     def _piece(self) -> bool:
         """A piece of an answer came. Returns whether it is to be used."""
@@ -313,6 +319,7 @@ class GeminiLive(SocketSession):
     def _was_interrupted(self) -> None:
         """The provider has ended an answer early: it heard the user, or was told to."""
         before = self._turn.end()
+        self._cut = True
         self._owes_nothing()
         if before is not TurnState.CANCELLED:
             self._words.take(self._turn.item_id)
@@ -323,6 +330,7 @@ class GeminiLive(SocketSession):
     def _complete(self) -> None:
         """The provider has ended the turn; said once or more often."""
         before = self._turn.end()
+        self._cut = False
         self._owes_nothing()
         if before is TurnState.ACTIVE:
             self._user_said = False

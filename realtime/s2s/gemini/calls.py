@@ -26,9 +26,11 @@ class OpenCalls:
         """Whether the model waits for a result."""
         return bool(self._open)
 
-    def called(self, wire_id: str | None, name: str) -> str:
-        """The id under which the host knows the call."""
+    def called(self, wire_id: str | None, name: str) -> str | None:
+        """The id under which the host knows the call; None for one that is waited for already."""
         call_id = wire_id
+        if call_id in self._open:
+            return None
         if not call_id:
             self._unnamed += 1
             call_id = f"{name}#{self._unnamed}"
