@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from agents.models.scripted import ScriptedModel
+from audio.io import portaudio
 from audio.pcm import Pcm, silence
 from audio.vad.base import SpeechEnd, SpeechStart, VadEvent
 from audio.vad.energy import EnergyVad
@@ -164,3 +166,43 @@ async def test_a_mute_while_a_timer_rings_lets_it_ring_and_the_next_word_stops_i
         await home.say("Stop.", 0.5)
         await home.until(lambda: not home.ringing, 10)
         await home.rest()
+
+
+class StereoCard(SimpleNamespace):
+    """What ``sounddevice`` offers of a card that takes two channels and no fewer; ``tick`` captures 10 ms."""
+
+    PortAudioError = OSError
+
+    def query_hostapis(self) -> list[dict[str, Any]]:
+        return [{"name": "ALSA", "default_input_device": 0, "default_output_device": -1}]
+
+    def query_devices(self, index: int | None = None) -> Any:
+        card = {"name": "card", "hostapi": 0, "index": 0, "default_samplerate": 48_000.0}
+        card |= {"max_input_channels": 2, "max_output_channels": 0}
+        return [card] if index is None else card
+
+    def RawInputStream(self, *, channels: int, callback: Any, **_: Any) -> Any:
+        if channels != 2:
+            raise OSError("invalid number of channels")
+        self.tick = lambda block: callback(block.tobytes(), len(block), None, SimpleNamespace(input_overflow=False))
+        nothing = lambda **_: None  # noqa: E731
+        return SimpleNamespace(active=True, start=nothing, stop=nothing, abort=nothing, close=nothing)
+
+
+@pytest.mark.parametrize("alive", [0, 1], ids=["left", "right"])
+def test_a_stereo_microphone_of_which_one_channel_is_dead_is_heard_in_full(
+    alive: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    card = StereoCard()
+    monkeypatch.setattr(portaudio, "_sounddevice", lambda: card)
+    monkeypatch.setattr(portaudio, "_pulse_sockets", lambda: ())
+    captured: list[Pcm] = []
+    backend = portaudio.PortAudioBackend()
+    stream = backend.open_input(backend.devices()[0], 16_000, 0.05, lambda pcm, _: captured.append(pcm), lambda: None)
+    spoken = np.concatenate((silence(16_000), voice(6000), silence(16_000)))
+    both = np.zeros((spoken.size, 2), np.int16)
+    both[:, alive] = spoken
+    for start in range(0, spoken.size, 160):
+        card.tick(both[start : start + 160])
+    stream.close()
+    assert np.array_equal(np.concatenate(captured), spoken)
