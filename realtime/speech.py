@@ -154,9 +154,12 @@ class AgentSpeech:
 
     def cut(self) -> list[HeardWords]:
         """Play nothing more. What was heard of each stretch, oldest first."""
-        heard = [self._heard(stretch) for stretch in self._stretches]
+        played = self.played_samples
         if self._stretches and self._player.generation == self._generation:
+            # Silence first: to find the words in the sound takes milliseconds.
             self._player.next_generation()
+        self._queued = played
+        heard = [self._heard(stretch) for stretch in self._stretches]
         self._stretches.clear()
         return heard
 
