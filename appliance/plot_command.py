@@ -36,9 +36,11 @@ def plot(
         Path, typer.Argument(metavar="FILE", help="JSON lines of glove talk --events, log.events or metrics.file.")
     ],
     out: Annotated[Path, typer.Option(metavar="PNG", help="Picture to write.")],
-    sound: Annotated[Path | None, typer.Option(metavar="WAV", help="The recording of both sides.")] = None,
+    sound: Annotated[Path | None, typer.Option(metavar="WAV", help="The recording of both sides, drawn too.")] = None,
     start: Annotated[float, typer.Option("--from", metavar="S", min=0.0, help="Begin at this second.")] = 0.0,
-    end: Annotated[float | None, typer.Option("--to", metavar="S", help="End at this second.")] = None,
+    end: Annotated[
+        float | None, typer.Option("--to", metavar="S", help="End at this second; without it at the last.")
+    ] = None,
     stages: Annotated[bool, typer.Option("--stages", help="Draw the stages of each turn, from events too.")] = False,
 ) -> int:
     """Draw a conversation (the user above, the appliance below, turns, pauses and cuts), or the stages of turns."""

@@ -100,7 +100,9 @@ class RoomBook:
         """The room of that id. Raises ``GloveError`` (``ERR_ROOM_UNKNOWN``)."""
         entry = self._rooms.get(room_id)
         if entry is None:
-            raise GloveError("ERR_ROOM_UNKNOWN", "There is no such room (any more).", "GET /api/rooms lists them.")
+            raise GloveError(
+                "ERR_ROOM_UNKNOWN", "There is no such room (any more).", "glove rooms and GET /api/rooms list them."
+            )
         return entry
 
     def create(self, client: str, title: str = "") -> OpenRoom:

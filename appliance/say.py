@@ -40,7 +40,10 @@ def say(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="WAV|-", help="File instead of the loudspeaker; - for a pipe.")
     ] = None,
-    language: Annotated[str | None, typer.Option(metavar="TAG", help="Language of the text, such as de.")] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(metavar="TAG", help="Language of the text, such as de; without it that of the configuration."),
+    ] = None,
     config: ConfigOption = None,
 ) -> int:
     """Speak a text with the appliance's own voice, aloud or into a WAV file."""

@@ -59,7 +59,8 @@ def talk(
     ctx: typer.Context,
     out: Annotated[Path, typer.Option("--out", metavar="WAV|-", help="Recording of both sides, or - for a pipe.")],
     source: Annotated[
-        Path | None, typer.Option("--in", metavar="WAV|-", help="What the user says, or - for a live pipe.")
+        Path | None,
+        typer.Option("--in", metavar="WAV|-", help="What the user says, or - for a live pipe; without it only --say."),
     ] = None,
     events: Annotated[
         Path | None, typer.Option("--events", metavar="JSONL", help="File for one JSON object per event.")
