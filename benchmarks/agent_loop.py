@@ -303,7 +303,9 @@ async def measure_appends(report: Report, folder: Path) -> dict[str, list[float]
             await store.close()
     for name, costs in appends.items():
         note = ", ".join(f"{cost:.3f} ms at {count:,}" for count, cost in zip(HISTORIES, costs, strict=True))
-        report.add(f"append at {HISTORIES[-1]:,} messages, {name}", costs[-1] / costs[0], "times", 1.5, note)
+        report.add(
+            f"append at {HISTORIES[-1]:,} messages, {name}", costs[-1] / costs[0], "times", APPEND_LIMIT_RATIO, note
+        )
     longest = SqliteStore(path, "talk")
     await fill(longest, HISTORIES[-1])
     await longest.close()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from abc import abstractmethod
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterable
 from dataclasses import dataclass
 
+import numpy as np
 import structlog
 
 from agents.base.clock import now
@@ -186,6 +187,12 @@ class SentenceTts(TtsAdapter):
 def has_words(text: str) -> bool:
     """Whether ``text`` has anything to pronounce: a letter or a digit of any script."""
     return any(c.isalnum() for c in text)
+
+
+async def joined(stretches: AsyncIterable[Speech]) -> Speech:
+    """The sound of all ``stretches`` in one, without timings of words."""
+    parts = [speech.pcm async for speech in stretches]
+    return Speech(np.concatenate(parts) if parts else np.zeros(0, np.int16))
 
 
 def _parts(text: str) -> list[str]:

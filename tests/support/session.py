@@ -18,7 +18,7 @@ from agents.core.store import StoreAdapter
 from agents.core.tool import Tool
 from audio.events import AttentionChanged, VoiceEvent
 from audio.io.pump import PumpRoom
-from audio.pcm import CAPTURE_RATE_HZ, FRAME_SAMPLES, Pcm, silence
+from audio.pcm import FRAME_SAMPLES, Pcm, silence
 from audio.stt.base import SegmentStt
 from audio.stt.scripted import ScriptedSegmentStt
 from audio.tts.base import TtsFactory
@@ -206,6 +206,3 @@ class Session:
                 bursts += run >= 11
                 run = 0
         return bursts
-
-    def captured_s(self) -> float:
-        return sum(frame.size for frame in self.living.said) / CAPTURE_RATE_HZ

@@ -13,7 +13,7 @@ from agents.base.errors import GloveError, GloveVoiceError
 from agents.models.faults import again, unreachable
 from audio.pcm import Pcm
 from audio.providers.openai_compatible.client import SpeechServer
-from audio.tts.local import SentenceTts, Speech
+from audio.tts.local import SentenceTts, Speech, joined
 
 MODEL = "gpt-4o-mini-tts"
 COMMON_MODEL = "tts-1"
@@ -76,8 +76,7 @@ class OpenAiTts(SentenceTts):
 
     async def render(self, text: str) -> Speech:
         """See ``SentenceTts``."""
-        parts = [speech.pcm async for speech in self.stream(text)]
-        return Speech(np.concatenate(parts) if parts else np.zeros(0, np.int16))
+        return await joined(self.stream(text))
 
     async def stream(self, text: str) -> AsyncGenerator[Speech]:
         """See ``SentenceTts``. Raises ``GloveVoiceError`` with the codes of ``audio.providers.faults``."""

@@ -38,7 +38,7 @@ from audio.providers.wyoming.sound import SoundReader, check_format
 from audio.providers.wyoming.stt import account_of, refusal
 from audio.providers.wyoming.wire import WireFault, parsed
 from audio.sentences import SentenceBuffer
-from audio.tts.local import SentenceTts, Speech
+from audio.tts.local import SentenceTts, Speech, joined
 
 SILENT_S = 8.0
 """Longest silence of a service that has something to say, in seconds."""
@@ -144,8 +144,7 @@ class WyomingTts(SentenceTts):
 
     async def render(self, text: str) -> Speech:
         """See ``SentenceTts``."""
-        parts = [speech.pcm async for speech in self.stream(text)]
-        return Speech(np.concatenate(parts) if parts else np.zeros(0, np.int16))
+        return await joined(self.stream(text))
 
     def parts(self, text: str) -> list[str]:
         """See ``SentenceTts``. A service that takes streams gets all of a piece."""
