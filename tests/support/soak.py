@@ -6,13 +6,18 @@ import asyncio
 import logging
 import sys
 from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import structlog
 
 from agents.base.clock import run_virtual
 from agents.testing import sweep
 from tests.agents.models import test_cuts as stream_cuts
+from tests.audio.test_cuts import TIMED, TOOL_TURN_MS
 from tests.support.chaos import conversation
+from tests.support.cuts import device, page, wav_file
+from tests.support.cuts import sweep as sweep_cuts
 from tests.support.long_day import live
 from tests.support.self_voice import self_voice
 from tests.support.sessions import LIMIT_KB, residue
@@ -56,7 +61,13 @@ def turns(_: float) -> bool:
         for interference in INTERFERENCES:
             tried = sweep(lambda place, what=interference, disk=on_disk: turn(what, place, on_disk=disk))
             say(f"{interference}, {'on disk' if on_disk else 'in memory'}: {tried} places, history whole")
-    return True
+    good = True
+    for sink in (wav_file, device, page):
+        with TemporaryDirectory() as folder:
+            wrong = run_virtual(sweep_cuts(sink, TIMED, Path(folder), TOOL_TURN_MS, with_tool=True))
+        say(f"a turn with a tool, cut at every 10 ms, {sink.__name__}: {wrong or 'history is what was heard'}")
+        good = good and not wrong
+    return good
 
 
 def streams(_: float) -> bool:
