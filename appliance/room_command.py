@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from agents.base.errors import ConfigError, InputError
 from appliance.options import ConfigOption, settings
 
 RoomName = Annotated[str, typer.Argument(help="Name of the room.")]
@@ -104,17 +105,34 @@ def list_rooms(
 
 def join(room: RoomName) -> int:
     """Have the running appliance's agent join a room."""
-    from appliance.control import ask
-
-    ask({"do": "livekit_join", "room": room})
+    _ask_agent("livekit_join", room)
     print(f"The agent joins {room}.")  # noqa: T201
     return 0
 
 
 def leave(room: RoomName) -> int:
     """Have the running appliance's agent leave a room."""
-    from appliance.control import ask
-
-    left = ask({"do": "livekit_leave", "room": room})["left"]
+    left = _ask_agent("livekit_leave", room)["left"]
     print(f"The agent leaves {room}." if left else "The agent was not there.")  # noqa: T201
     return 0
+
+
+def _ask_agent(do: str, room: str) -> dict[str, Any]:
+    """What the running appliance answers to ``do``.
+
+    Raises:
+        ConfigError: ``ERR_LIVEKIT_URL``, it was started without a LiveKit server and so does not know the request.
+    """
+    from appliance.control import ask
+
+    try:
+        return ask({"do": do, "room": room})
+    except InputError as fault:
+        if fault.code != "ERR_CONTROL_REQUEST" or not room:
+            raise
+        raise ConfigError(
+            "ERR_LIVEKIT_URL",
+            "The running appliance knows no LiveKit server.",
+            "Set livekit.url and livekit.key in glove.toml, and start it again.",
+            fault,
+        ) from fault
