@@ -6,7 +6,9 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from appliance import commands, exits, floors, streams
+from appliance import floors, streams
+from appliance.commands import exits
+from appliance.commands import table as commands
 
 
 def main() -> NoReturn:
@@ -16,7 +18,7 @@ def main() -> NoReturn:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run ``glove`` with ``arguments`` and return the exit code; see ``appliance.exits``."""
+    """Run ``glove`` with ``arguments`` and return the exit code; see ``appliance.commands.exits``."""
     foreign = floors.foreign_floor()
     if foreign is not None:
         exits.say_error(foreign)
@@ -37,9 +39,9 @@ def _dispatch(arguments: list[str]) -> int | None:
         print(commands.help_page(), file=sys.stdout if arguments else sys.stderr)
         return exits.OK if arguments else exits.BAD_INPUT
     if arguments[0] == "--version":
-        from appliance.version import print_version
+        from appliance.commands.version import print_version
 
         return print_version()
-    from appliance.cli import invoke
+    from appliance.commands.cli import invoke
 
     return invoke(arguments)

@@ -52,9 +52,9 @@ def main() -> int:
 
 def converse(source: Path, clip: dict[str, str], folder: Path) -> Row:
     """Speak one recording to a fresh session."""
-    from appliance.configfile import load
-    from appliance.conversation import run_talk
-    from appliance.talk import TalkOptions
+    from appliance.commands.conversation import run_talk
+    from appliance.commands.talk import TalkOptions
+    from appliance.config.file import load
 
     out, events = folder / f"{clip['id']}.wav", folder / f"{clip['id']}.jsonl"
     run_talk(TalkOptions(source, out, events, "fast"), load(None).config)

@@ -10,7 +10,7 @@ import numpy as np
 from whisper_normalizer.english import EnglishTextNormalizer
 
 from agents.stores.sqlite import SqliteStore, list_conversations
-from appliance.conversations import spoken_lines
+from appliance.daemon.conversations import spoken_lines
 from benchmarks.recording import AUDIBLE, Recording
 from benchmarks.virtual_room import Event, Said
 

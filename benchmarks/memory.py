@@ -42,8 +42,8 @@ CASES: tuple[tuple[str, float | None, dict[str, str]], ...] = (
 
 async def one_turn() -> float:
     """Run a session through one typed turn; returns megabytes."""
-    from appliance.build import load_parts
-    from appliance.configfile import load
+    from appliance.config.file import load
+    from appliance.session.build import load_parts
     from audio.io.pump import NullSink, PumpRoom, SilentSource
 
     parts = await load_parts(load(None).config, lasting_timers=False)

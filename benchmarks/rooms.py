@@ -26,8 +26,8 @@ import numpy as np
 import psutil
 from aiortc import RTCConfiguration, RTCPeerConnection, RTCSessionDescription
 
-from appliance.api import make_app, serve
-from appliance.auth import new_token
+from appliance.web.api import make_app, serve
+from appliance.web.auth import new_token
 from audio.io.base import AudioIO
 from audio.pcm import CAPTURE_RATE_HZ, Pcm
 from audio.vad.base import VadAdapter

@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 from agents.base.clock import blocking_sleep, perf_counter, wall
-from appliance.plot_command import draw
+from appliance.commands.plot import draw
 from audio.pcm import Pcm
 from audio.tts.hibari import RATE_HZ, HibariVoice
 from benchmarks.judging import Verdict, judge

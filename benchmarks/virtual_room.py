@@ -19,7 +19,7 @@ import platformdirs
 
 from agents.base.clock import blocking_sleep, perf_counter, wall
 from agents.base.errors import GloveError
-from appliance.control import ask
+from appliance.daemon.control import ask
 from audio.pcm import CAPTURE_RATE_HZ, Pcm
 from audio.resample import resample
 from tests.peers.pulse import RATE_HZ, Pulse

@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 import recording
 
-from appliance.plot_command import draw
+from appliance.commands.plot import draw
 
 REPO = Path(__file__).resolve().parent.parent
 LIMIT_S = 1.2

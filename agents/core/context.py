@@ -92,7 +92,7 @@ async def _to_its_end(writing: Coroutine[Any, Any, None]) -> None:
 
 
 def continued(message: Message, after: Message | None) -> bool:
-    """Whether the user went on speaking, or began anew, before an answer: what follows says it again, and maybe more."""
+    """Whether the user went on speaking or began anew before an answer: what follows says it again, and maybe more."""
     return (
         after is not None
         and message.sender == after.sender == "user"

@@ -14,7 +14,7 @@ from realtime.livekit.tokens import LiveKitAccess
 if TYPE_CHECKING:
     from livekit.api import LiveKitAPI
 
-    from appliance.config import GloveConfig
+    from appliance.config.schema import GloveConfig
 
 SECRET = "livekit_api_secret"
 """Name of the secret."""

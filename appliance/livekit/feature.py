@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
     from agents.base.credentials import Secret
-    from appliance.build import Session
-    from appliance.daemon import Daemon
+    from appliance.daemon.daemon import Daemon
+    from appliance.session.build import Session
     from audio.io.base import AudioIO
 
 log = structlog.get_logger(__name__)
@@ -41,7 +41,7 @@ async def run_livekit(daemon: Daemon) -> None:
     Raises:
         ConfigError: the secret is missing or can be guessed; the daemon tries again.
     """
-    from appliance.version import installed_version
+    from appliance.commands.version import installed_version
 
     config = daemon.config.livekit
     access = livekit_access(daemon.config)

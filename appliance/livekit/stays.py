@@ -26,7 +26,7 @@ LOOK_S = 0.5
 
 
 class StaySession(Protocol):
-    """A session in a room; ``appliance.build.Session`` is one."""
+    """A session in a room; ``appliance.session.build.Session`` is one."""
 
     @property
     def voice(self) -> GloveVoice:

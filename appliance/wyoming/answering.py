@@ -11,11 +11,11 @@ from collections import Counter, OrderedDict
 from typing import TYPE_CHECKING
 
 from agents.base.errors import GloveError
-from appliance.conversations import RoomAgent
-from appliance.mind import new_conversation_id
+from appliance.daemon.conversations import RoomAgent
+from appliance.session.mind import new_conversation_id
 
 if TYPE_CHECKING:
-    from appliance.mind import Mind
+    from appliance.session.mind import Mind
 
 MOST_CONVERSATIONS = 8
 """Conversations that are kept at the same time; the one used least recently is over first."""

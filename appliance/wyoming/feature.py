@@ -13,8 +13,8 @@ from appliance.wyoming.server import WyomingServer
 from audio.providers.wyoming.link import address_of
 
 if TYPE_CHECKING:
-    from appliance.build import Parts
-    from appliance.daemon import Daemon
+    from appliance.daemon.daemon import Daemon
+    from appliance.session.build import Parts
     from audio.wake.base import WakeDetector
 
 WYOMING = "wyoming"
@@ -49,7 +49,7 @@ async def run_wyoming(daemon: Daemon) -> None:
 
 async def lent_by(parts: Parts, answers: Answers | None = None) -> Lent:
     """What the parts of this process have to lend."""
-    from appliance.version import installed_version
+    from appliance.commands.version import installed_version
     from audio.wake.micro import MicroWakeDetector, WakeWord
 
     def wake(names: Sequence[str]) -> WakeDetector:

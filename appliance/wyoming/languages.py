@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from agents.base.errors import GloveVoiceError
 
 if TYPE_CHECKING:
-    from appliance.build import Parts
+    from appliance.session.build import Parts
 
 WHISPER = tuple(
     "en zh de es ru ko fr ja pt tr pl ca nl ar sv it id hi fi vi he uk el ms cs ro da hu ta no th ur hr bg lt "

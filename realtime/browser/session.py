@@ -76,7 +76,7 @@ class BrowserMind(Protocol):
 
 
 class BrowserSession(Protocol):
-    """A voice in the room and the mind behind it; ``appliance.build.Session`` is one."""
+    """A voice in the room and the mind behind it; ``appliance.session.build.Session`` is one."""
 
     @property
     def voice(self) -> GloveVoice:

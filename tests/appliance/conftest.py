@@ -66,7 +66,7 @@ def own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name, raising=False)
     for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
         monkeypatch.setenv(name, str(tmp_path / "home"))
-    monkeypatch.setattr("appliance.configfile.SYSTEM_FILE", tmp_path / "etc" / "glove.toml")
+    monkeypatch.setattr("appliance.config.file.SYSTEM_FILE", tmp_path / "etc" / "glove.toml")
     place = tmp_path / "place"
     place.mkdir()
     monkeypatch.chdir(place)
@@ -101,8 +101,8 @@ def own_logging() -> Iterator[None]:
 def weights_here() -> None:
     """Skips where the weights in use are not on this machine and cannot be fetched."""
     from agents.base.errors import GloveError
-    from appliance.config import GloveConfig
-    from appliance.stock import needed_weights, weights_store
+    from appliance.config.schema import GloveConfig
+    from appliance.session.stock import needed_weights, weights_store
 
     config = GloveConfig()
     try:

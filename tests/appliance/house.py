@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from appliance.build import Session
-from appliance.config import GloveConfig
-from appliance.daemon import Daemon
-from appliance.instance import Instance
+from appliance.config.schema import GloveConfig
+from appliance.daemon.daemon import Daemon
+from appliance.daemon.instance import Instance
+from appliance.session.build import Session
 from audio.events import AgentSpeechStopped, VoiceEvent
 from audio.io.base import AudioIO, OnFrame, RoomHealth
 from audio.io.player import Player

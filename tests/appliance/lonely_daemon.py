@@ -11,9 +11,9 @@ import json
 import sys
 from pathlib import Path
 
-from appliance import logs
-from appliance.daemon import Daemon, stop_on_signals
-from appliance.instance import Instance
+from appliance.daemon.daemon import Daemon, stop_on_signals
+from appliance.daemon.instance import Instance
+from appliance.measured import logs
 from audio.events import VoiceEvent
 from tests.appliance.house import Room, simulated
 

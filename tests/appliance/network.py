@@ -12,11 +12,11 @@ from typing import Any
 import httpx
 from websockets.asyncio.client import connect
 
-from appliance.authority import fingerprint
-from appliance.lan import Lan, LanPlace
-from appliance.lan_app import lan_app
-from appliance.lan_door import COOKIE
-from appliance.room_book import RoomBook
+from appliance.lan.app import lan_app
+from appliance.lan.authority import fingerprint
+from appliance.lan.door import COOKIE
+from appliance.lan.network import Lan, LanPlace
+from appliance.web.room_book import RoomBook
 from tests.realtime.peer import House
 
 HOST = "glove-test.local"

@@ -12,7 +12,7 @@ from agents.base.emitter import Emitter
 from agents.base.errors import GloveVoiceError
 from agents.everyday.book import EverydayBook
 from agents.everyday.timers import TimerBook, TimerDue
-from appliance.alerts import REPEAT_S, Alerts, alert_text
+from appliance.daemon.alerts import REPEAT_S, Alerts, alert_text
 from audio.events import UserTurn
 
 

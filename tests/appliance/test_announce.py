@@ -11,8 +11,8 @@ import pytest
 from zeroconf import IPVersion
 from zeroconf.asyncio import AsyncServiceInfo, AsyncZeroconf
 
-from appliance.addresses import host_label, lan_addresses
-from appliance.announce import SERVICES, Announcer
+from appliance.lan.addresses import host_label, lan_addresses
+from appliance.lan.announce import SERVICES, Announcer
 
 pytestmark = pytest.mark.realtime
 HERE = ("127.0.0.1",)
@@ -124,5 +124,5 @@ def test_only_addresses_of_home_networks_are_served(monkeypatch: pytest.MonkeyPa
         "2001:db8::1",
         "100.64.0.1",
     }
-    monkeypatch.setattr("appliance.addresses.all_addresses", lambda: every)
+    monkeypatch.setattr("appliance.lan.addresses.all_addresses", lambda: every)
     assert lan_addresses() == ("10.0.0.9", "192.168.1.7", "fd00::2")

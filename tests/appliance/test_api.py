@@ -16,9 +16,9 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from agents.base.errors import ConfigError
 from agents.models.scripted import ScriptedModel
 from agents.web.chat_handler import ChatHandler
-from appliance.api import make_app, serve
-from appliance.auth import COOKIE, new_token
-from appliance.pages import load_assets
+from appliance.web.api import make_app, serve
+from appliance.web.auth import COOKIE, new_token
+from appliance.web.pages import load_assets
 from audio.io.base import AudioIO
 from tests.realtime.peer import PageSession
 from tests.realtime.server import place
@@ -172,7 +172,7 @@ async def test_a_second_caller_replaces_the_first() -> None:
 
 @pytest.mark.parametrize("begin", [b"", b"GET /health HTTP/1.1\r\nhost: "])
 async def test_connections_that_ask_for_nothing_lock_nobody_out(begin: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("appliance.connections.REQUEST_S", 0.2)
+    monkeypatch.setattr("appliance.web.connections.REQUEST_S", 0.2)
     async with place("Hello.") as here, here.call() as caller, AsyncExitStack() as held:
         await message(caller, "ready")
         for _ in range(70):

@@ -14,11 +14,11 @@ from agents.base.credentials import Credentials
 from agents.core.model import Sentences
 from agents.core.tool import NoArgs, Tool, ToolContext
 from agents.web.tools.ready_made import ready_made_tools
-from appliance.build import load_parts
-from appliance.config import GloveConfig
-from appliance.conversation import talk
-from appliance.mind import build_mind
-from appliance.talk import TalkOptions
+from appliance.commands.conversation import talk
+from appliance.commands.talk import TalkOptions
+from appliance.config.schema import GloveConfig
+from appliance.session.build import load_parts
+from appliance.session.mind import build_mind
 from tests.appliance.house import Inhabited, Room, simulated
 
 SENTENCES = (Sentences("en", ("open the garage",)), Sentences("de", ("öffne die garage",)))

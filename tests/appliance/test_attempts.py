@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from agents.base.errors import GloveError
-from appliance.attempts import MOST_PEERS, Attempts
-from appliance.invitations import MOST_OPEN, REMEMBERED_S, VALID_S, Invitations
+from appliance.lan.attempts import MOST_PEERS, Attempts
+from appliance.lan.invitations import MOST_OPEN, REMEMBERED_S, VALID_S, Invitations
 
 
 def code_of(invitations: Invitations, token: str) -> str:

@@ -13,7 +13,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 
 from agents.base.errors import GloveError
-from appliance.authority import EPOCH, Authority, Leaf, certifiable, fingerprint
+from appliance.lan.authority import EPOCH, Authority, Leaf, certifiable, fingerprint
 
 NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)
 NAMES = ["192.168.1.7", "glove.local", "fd00::7"]

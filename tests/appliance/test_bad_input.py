@@ -123,7 +123,7 @@ def test_a_typed_text_of_100_kb_is_answered_and_stored_whole(glove: Glove) -> No
 
 def test_an_answer_of_100_kb_is_cut_where_it_stops_being_heard(glove: Glove, monkeypatch: pytest.MonkeyPatch) -> None:
     line = "many words. " * 9_000
-    monkeypatch.setattr("appliance.mind._simulated", lambda _: ScriptedModel(lambda request: line))
+    monkeypatch.setattr("appliance.session.mind._simulated", lambda _: ScriptedModel(lambda request: line))
     ended = talk(glove, "--in", recording("in.wav", spoken()))
     assert (ended.code, ended.err) == (0, "")
     heard = messages()[-1]

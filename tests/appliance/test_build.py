@@ -18,13 +18,13 @@ from agents.models.fallback import FallbackModel
 from agents.models.honest import HonestModel
 from agents.models.intents import IntentFirst
 from agents.models.scripted import ScriptedModel
-from appliance.build import load_parts, voice_settings
-from appliance.config import GloveConfig
-from appliance.conversations import said
-from appliance.mind import build_mind, build_model, provider_in_force, store_path
-from appliance.parts import build_partials, build_recogniser, build_vad, build_voices, recogniser_id
-from appliance.stock import needed_weights, weights_store
-from appliance.turn_judges import TurnJudges, build_judges
+from appliance.config.schema import GloveConfig
+from appliance.daemon.conversations import said
+from appliance.session.build import load_parts, voice_settings
+from appliance.session.mind import build_mind, build_model, provider_in_force, store_path
+from appliance.session.parts import build_partials, build_recogniser, build_vad, build_voices, recogniser_id
+from appliance.session.stock import needed_weights, weights_store
+from appliance.session.turn_judges import TurnJudges, build_judges
 from audio.pcm import silence
 from audio.turns.hold import Utterance
 from audio.vad.energy import EnergyVad

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from agents.base.errors import ConfigError
-from appliance import configfile
-from appliance.config import GloveConfig, known_keys
-from appliance.configfaults import nearest
+from appliance.config import file as configfile
+from appliance.config.faults import nearest
+from appliance.config.schema import GloveConfig, known_keys
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from agents.base.errors import GloveError, InputError
-from appliance.control import LONGEST_LINE, MOST_CALLERS, ControlServer, ask
-from appliance.instance import Instance, lock_store, ready_folder, running_pid, runtime_folder
-from appliance.service import serve
+from appliance.daemon.control import LONGEST_LINE, MOST_CALLERS, ControlServer, ask
+from appliance.daemon.instance import Instance, lock_store, ready_folder, running_pid, runtime_folder
+from appliance.daemon.service import serve
 from tests.appliance.conftest import Ended
 from tests.appliance.house import simulated
 

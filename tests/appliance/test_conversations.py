@@ -12,8 +12,8 @@ from agents.core.runnable import Runnable
 from agents.everyday.book import EverydayBook
 from agents.everyday.timers import TimerBook
 from agents.models.scripted import ScriptedModel
-from appliance.conversations import RoomAgent
-from appliance.mind import Mind
+from appliance.daemon.conversations import RoomAgent
+from appliance.session.mind import Mind
 from tests.agents.core.scene import sent
 
 

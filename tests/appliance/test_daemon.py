@@ -12,14 +12,14 @@ import structlog
 
 from agents.base.errors import ConfigError, GloveError, InputError
 from agents.stores.sqlite import list_conversations
-from appliance.alerts import REPEAT_S
-from appliance.build import Parts
-from appliance.config import GloveConfig
-from appliance.control import ask
-from appliance.daemon import Daemon
-from appliance.instance import SOCKET, Instance, ready_folder
-from appliance.rooms import MOST_NOTICES
-from appliance.transcripts import listed, transcript
+from appliance.commands.transcripts import listed, transcript
+from appliance.config.schema import GloveConfig
+from appliance.daemon.alerts import REPEAT_S
+from appliance.daemon.control import ask
+from appliance.daemon.daemon import Daemon
+from appliance.daemon.instance import SOCKET, Instance, ready_folder
+from appliance.daemon.rooms import MOST_NOTICES
+from appliance.session.build import Parts
 from audio.io.base import RoomHealth
 from tests.appliance.house import House, Inhabited, house, simulated
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from appliance.config import GloveConfig
-from appliance.device import greeting, listening
+from appliance.config.schema import GloveConfig
+from appliance.daemon.device import greeting, listening
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from agents.base.clock import VirtualLoop
-from appliance import checks
-from appliance.checks import CHECKS, Finding, examine
-from appliance.config import GloveConfig
+from appliance.commands import checks
+from appliance.commands.checks import CHECKS, Finding, examine
+from appliance.config.schema import GloveConfig
 from tests.appliance.conftest import Ended
 
 Glove = Callable[..., Ended]

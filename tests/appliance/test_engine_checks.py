@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import pytest
 
-from appliance import checks
-from appliance.config import GloveConfig
-from appliance.realtime_engine import engine_secrets
+from appliance.commands import checks
+from appliance.config.schema import GloveConfig
+from appliance.session.realtime_engine import engine_secrets
 from realtime.testing import Expect, GeminiDialect, OpenAIDialect, Say, ScriptedPeer, UntilGone, gemini, openai
 from tests.appliance.conftest import Ended
 

@@ -9,7 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from agents.base.errors import ConfigError, GloveError, GloveVoiceError, InputError
-from appliance import entry, exits
+from appliance import entry
+from appliance.commands import exits
 from tests.appliance.conftest import Ended, glove_process
 
 Glove = Callable[..., Ended]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from appliance.commands import COMMANDS
+from appliance.commands.table import COMMANDS
 from tests.appliance.conftest import Ended
 
 ROOT = Path(__file__).resolve().parents[2]

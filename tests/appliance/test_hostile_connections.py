@@ -87,7 +87,7 @@ async def test_who_has_things_kept_without_end_is_cut_off(begun: bytes, flood: b
 
 
 async def test_a_connection_that_takes_nothing_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("appliance.connections.UNSENT_MS", 500)
+    monkeypatch.setattr("appliance.web.connections.UNSENT_MS", 500)
     async with place("Hello.") as here:
         with socket.socket() as peer:
             peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

@@ -17,8 +17,8 @@ from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from agents.base.errors import GloveError
-from appliance.lan_door import COOKIE
-from appliance.pages import load_assets
+from appliance.lan.door import COOKIE
+from appliance.web.pages import load_assets
 from tests.appliance.network import HOST, Phone, network
 
 pytestmark = pytest.mark.realtime
@@ -299,9 +299,9 @@ async def test_bodies_that_are_too_long_or_make_no_sense_are_refused(tmp_path: P
 async def test_connections_that_never_ask_hold_no_place(
     tmp_path: Path, secure: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("appliance.connections.REQUEST_S", 0.3)
-    monkeypatch.setattr("appliance.server.HANDSHAKE_S", 0.3)
-    monkeypatch.setattr("appliance.connections.MOST_PER_PEER", 40)
+    monkeypatch.setattr("appliance.web.connections.REQUEST_S", 0.3)
+    monkeypatch.setattr("appliance.web.server.HANDSHAKE_S", 0.3)
+    monkeypatch.setattr("appliance.web.connections.MOST_PER_PEER", 40)
     async with network(tmp_path) as here, AsyncExitStack() as held:
         phone = here.phone()
         for _ in range(60):
@@ -327,7 +327,7 @@ async def _status(phone: Phone) -> int:
 
 
 async def test_only_so_many_devices_are_paired(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("appliance.paired.MOST_DEVICES", 1)
+    monkeypatch.setattr("appliance.lan.paired.MOST_DEVICES", 1)
     async with network(tmp_path) as here:
         await here.paired()
         answer = await here.phone().pair(here.token())

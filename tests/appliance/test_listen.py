@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from appliance.stretches import LONGEST_S, stretches
+from appliance.commands.stretches import LONGEST_S, stretches
 from audio.pcm import CAPTURE_RATE_HZ, Pcm, silence
 from audio.vad.base import SpeechEnd, SpeechRealStart, SpeechStart, VadAdapter, VadEvent, VadMisfire
 from tests.appliance.conftest import Ended

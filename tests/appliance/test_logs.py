@@ -9,7 +9,7 @@ import pytest
 import structlog
 
 from agents.base.credentials import Secret
-from appliance import logs
+from appliance.measured import logs
 
 
 def test_json_is_one_object_per_line_with_time_and_level(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,10 +12,10 @@ from starlette.applications import Starlette
 
 from agents.base.credentials import Credentials
 from agents.base.errors import ConfigError
-from appliance.auth import Access, new_token
-from appliance.metrics import MOST_LABELS, RECENT, Metrics, metrics_secrets, spread
-from appliance.metrics_route import collectors, metrics_route
-from appliance.status_command import latency_lines
+from appliance.commands.status import latency_lines
+from appliance.measured.metrics import MOST_LABELS, RECENT, Metrics, metrics_secrets, spread
+from appliance.web.auth import Access, new_token
+from appliance.web.metrics_route import collectors, metrics_route
 from audio.events import Metric
 from audio.turn_record import TurnRecord, measured
 from audio.turns.timing import UtteranceTimes

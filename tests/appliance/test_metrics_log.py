@@ -12,7 +12,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from agents.base.errors import ConfigError
-from appliance.metrics_log import MetricsLog
+from appliance.measured.metrics_log import MetricsLog
 from audio.events import Metric
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from appliance.notify import ServiceNotifier
+from appliance.daemon.systemd import ServiceNotifier
 
 
 def test_states_arrive_as_datagrams(tmp_path: Path) -> None:

@@ -10,9 +10,10 @@ import httpx
 import pytest
 
 from agents.models.discovery import Offer
-from appliance import offers, service
-from appliance.config import GloveConfig
-from appliance.page_room import PAGE, run_page
+from appliance.config.schema import GloveConfig
+from appliance.daemon import service
+from appliance.session import offers
+from appliance.web.page_room import PAGE, run_page
 from tests.appliance.house import House, house, simulated
 
 

@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 from starlette.applications import Starlette
 
-from appliance import lan
-from appliance.auth import Access, LoopbackDoor
-from appliance.lan import LanPlace
-from appliance.lan_api import at_the_machine, on_the_network
-from appliance.page_room import PAGE, run_page
-from appliance.room_api import RoomDesk
-from appliance.room_book import MOST_PER_CLIENT, MOST_ROOMS, RoomBook
+from appliance.lan import network as lan
+from appliance.lan.api import at_the_machine, on_the_network
+from appliance.lan.network import LanPlace
+from appliance.web.auth import Access, LoopbackDoor
+from appliance.web.page_room import PAGE, run_page
+from appliance.web.room_api import RoomDesk
+from appliance.web.room_book import MOST_PER_CLIENT, MOST_ROOMS, RoomBook
 from audio.io.base import AudioIO
 from realtime.browser.session import BrowserSession
 from tests.appliance.conftest import Ended
@@ -39,7 +39,7 @@ def own_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The network of the machine is its loopback, and nothing is announced."""
     monkeypatch.setenv("RUNTIME_DIRECTORY", str(tmp_path / "run"))
     monkeypatch.setenv("GLOVE_STORE__PATH", str(tmp_path / "glove.db"))
-    monkeypatch.setattr("appliance.page_lan.LanPlace", place_on_loopback)
+    monkeypatch.setattr("appliance.lan.page.LanPlace", place_on_loopback)
 
 
 def place_on_loopback(folder: Path | None, port: int, name: str, hosts: tuple[str, ...]) -> LanPlace:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from agents.base.errors import InputError
-from appliance.plot_command import draw
+from appliance.commands.plot import draw
 from audio.io.wavwriter import StereoWavWriter
 
 EVENTS = [

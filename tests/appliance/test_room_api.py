@@ -17,13 +17,13 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from agents.base.errors import GloveError
-from appliance.api import local_app, serve
-from appliance.auth import Access, new_token
-from appliance.lan import Lan, LanPlace
-from appliance.lan_api import at_the_machine
-from appliance.lan_app import lan_app
-from appliance.room_api import RoomTold
-from appliance.room_book import RoomBook
+from appliance.lan.api import at_the_machine
+from appliance.lan.app import lan_app
+from appliance.lan.network import Lan, LanPlace
+from appliance.web.api import local_app, serve
+from appliance.web.auth import Access, new_token
+from appliance.web.room_api import RoomTold
+from appliance.web.room_book import RoomBook
 from tests.appliance.network import HOST, Silent, network
 from tests.realtime.peer import House, MemorySocket
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from appliance.say import spoken_sentences
+from appliance.commands.say import spoken_sentences
 from tests.appliance.conftest import Ended, glove_process
 
 Glove = Callable[..., Ended]

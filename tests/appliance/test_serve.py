@@ -20,11 +20,11 @@ from agents.core.messages import Message
 from agents.core.model import PromptRequest, ToolSpec
 from agents.models.intents import IntentFirst
 from agents.models.scripted import Call, Fail, Hang, Reply, ScriptedModel
-from appliance.build import Parts, load_parts
-from appliance.config import ServeConfig
-from appliance.serve_command import serving, token_of
-from appliance.serve_engine import engine_of
-from appliance.serve_mind import AgentMind
+from appliance.commands.serve import serving, token_of
+from appliance.config.places import ServeConfig
+from appliance.session.build import Parts, load_parts
+from appliance.session.serve_engine import engine_of
+from appliance.session.serve_mind import AgentMind
 from realtime.serving.contract import ClientCall, Question, TextPiece, Thought
 from tests.appliance.conftest import SIMULATED, glove_process
 from tests.appliance.house import simulated

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from agents.base.errors import ConfigError, GloveVoiceError
-from appliance import checks
-from appliance.build import SpeechTrouble, load_parts
-from appliance.config import GloveConfig
-from appliance.parts import build_recogniser, build_voices
-from appliance.services import segment_recogniser, service_voices, speech_secrets, stream_recogniser
-from appliance.stock import needed_weights, wants_partials
-from appliance.talk import rehearsed
+from appliance.commands import checks
+from appliance.commands.talk import rehearsed
+from appliance.config.schema import GloveConfig
+from appliance.session.build import SpeechTrouble, load_parts
+from appliance.session.parts import build_recogniser, build_voices
+from appliance.session.services import segment_recogniser, service_voices, speech_secrets, stream_recogniser
+from appliance.session.stock import needed_weights, wants_partials
 from audio.events import VoiceFault
 from audio.providers.cartesia.stt import CartesiaStt
 from audio.providers.deepgram.stt import DeepgramStt

@@ -11,11 +11,11 @@ import pytest
 
 from agents.base.errors import InputError
 from agents.models.scripted import ScriptedModel
-from appliance.event_log import EventLog
-from appliance.metrics_log import MetricsLog
-from appliance.plot_command import plot
-from appliance.stage_plot import lengths
-from appliance.turn_lines import holds_metrics, read_turns
+from appliance.commands.plot import plot
+from appliance.commands.stage_plot import lengths
+from appliance.commands.turn_lines import holds_metrics, read_turns
+from appliance.measured.event_log import EventLog
+from appliance.measured.metrics_log import MetricsLog
 from audio.events import Metric
 from audio.turn_record import WAITING
 from tests.support.session import Session

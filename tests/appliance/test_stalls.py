@@ -8,7 +8,7 @@ import pytest
 import structlog
 
 from agents.base.clock import blocking_sleep
-from appliance.stalls import StallWatch
+from appliance.daemon.stalls import StallWatch
 
 
 def hold_up_the_loop(seconds: float) -> None:

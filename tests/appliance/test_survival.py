@@ -17,8 +17,8 @@ import pytest
 from agents.base.clock import blocking_sleep, perf_counter
 from agents.everyday.book import EverydayBook
 from agents.stores.sqlite import SqliteStore, list_conversations
-from appliance.instance import running_pid
-from appliance.transcripts import transcript
+from appliance.commands.transcripts import transcript
+from appliance.daemon.instance import running_pid
 from tests.appliance.conftest import ROOT
 
 STOP_S = 5.0

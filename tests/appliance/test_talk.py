@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from agents.base.errors import InputError
-from appliance.config import GloveConfig
-from appliance.conversation import run_talk, talk
+from appliance.commands.conversation import run_talk, talk
+from appliance.commands.talk import TalkOptions, validated
+from appliance.config.schema import GloveConfig
 from appliance.streams import STREAM
-from appliance.talk import TalkOptions, validated
 from audio.io.pump import PumpRoom
 from tests.appliance.conftest import SIMULATED, Ended
 from tests.appliance.house import simulated

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from appliance.titles import one_line
+from appliance.web.titles import one_line
 from tests.appliance.network import network
 
 

@@ -9,8 +9,9 @@ from typing import get_args
 import pytest
 
 from agents.base.clock import run_virtual
-from appliance import commands
-from appliance.config import GloveConfig, LiveKitConfig
+from appliance.commands import table as commands
+from appliance.config.places import LiveKitConfig
+from appliance.config.schema import GloveConfig
 from tests.docs.pages import ROOT, Page, Section, printed_by, quoted
 
 PAGE = Page("livekit.md")
@@ -44,7 +45,7 @@ def test_the_commands_of_the_page_exist() -> None:
 
     entry = commands.find("room")
     assert entry is not None
-    from appliance.room_command import app
+    from appliance.commands.room import app
 
     known = typer.main.get_command(app()).commands  # type: ignore[attr-defined]
     assert set(re.findall(r"glove room (\w+)", PAGE.text)) == set(known)

@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from appliance.metrics import Metrics
+from appliance.measured.metrics import Metrics
 from audio.metric_names import MetricName
 from audio.turn_record import STAGES, TurnRecord
 from audio.turns.timing import UtteranceTimes

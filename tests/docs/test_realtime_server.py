@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from appliance.serve_command import MESSAGE_BYTES
+from appliance.commands.serve import MESSAGE_BYTES
 from realtime.serving.limits import DEFAULT
 from tests.docs.pages import ROOT, Example, Page, printed_by, quoted
 
@@ -63,7 +63,7 @@ def test_the_client_of_the_page_is_answered(server: str) -> None:
 
 def test_every_code_is_listed_and_no_other() -> None:
     listed = [code for row in PAGE.table("code") for code in quoted(row[0])]
-    paths = [*(ROOT / "realtime/serving").glob("*.py"), *(ROOT / "appliance").glob("serve_*.py")]
+    paths = [*(ROOT / "realtime/serving").glob("*.py"), *(ROOT / "appliance").rglob("serve*.py")]
     source = "\n".join(path.read_text(encoding="utf-8") for path in paths)
     assert sorted(listed) == sorted(set(re.findall(r'"(ERR_SERVE_\w+)"', source)))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from appliance.config import GloveConfig
+from appliance.config.schema import GloveConfig
 from appliance.wyoming import answering, client, recognising, requests, server, speaking
 from audio.providers.wyoming.wire import FROM_CLIENTS
 from tests.docs.pages import ROOT, Page

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from appliance import device
-from appliance.daemon import Daemon
-from appliance.device import GREETING_LIMIT_S, run_device
-from appliance.rooms import DEVICE
+from appliance.daemon import device
+from appliance.daemon.daemon import Daemon
+from appliance.daemon.device import GREETING_LIMIT_S, run_device
+from appliance.daemon.rooms import DEVICE
 from audio.io.device import DeviceRoom, DeviceSettings
 from audio.io.scripted import ScriptedBackend, ScriptedDevice
 from audio.io.supervisor import SupervisorTimes

@@ -16,8 +16,8 @@ import pytest
 
 from agents.base.clock import blocking_sleep, perf_counter
 from agents.stores.sqlite import list_conversations
-from appliance.control import ask
-from appliance.transcripts import transcript
+from appliance.commands.transcripts import transcript
+from appliance.daemon.control import ask
 from audio.pcm import Pcm
 from audio.tts.hibari import HibariVoice
 from tests.peers.pulse import RATE_HZ, Pulse

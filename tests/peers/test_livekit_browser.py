@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from appliance.config import GloveConfig
+from appliance.config.schema import GloveConfig
 from appliance.livekit.access import SECRET as SECRET_NAME
 from appliance.livekit.feature import LIVEKIT, run_livekit
 from audio.events import UserTurn

@@ -15,7 +15,7 @@ from livekit import api
 
 from appliance.livekit.access import SECRET as SECRET_NAME
 from appliance.livekit.feature import LIVEKIT, run_livekit
-from appliance.page_room import run_page
+from appliance.web.page_room import run_page
 from realtime.livekit.tokens import LiveKitAccess
 from tests.appliance.house import House, house, simulated
 from tests.peers.livekit_peer import LiveKitPeer, until

@@ -16,9 +16,9 @@ from agents.core.display import QuestionClosed, SlotTouched
 from agents.core.messages import ToolResultData
 from agents.core.tool import NoArgs, Tool, ToolContext
 from agents.models.scripted import Call, ScriptedModel
-from appliance.api import make_app, serve
-from appliance.auth import new_token
-from appliance.pages import load_assets
+from appliance.web.api import make_app, serve
+from appliance.web.auth import new_token
+from appliance.web.pages import load_assets
 from audio.events import AttentionChanged
 from audio.tts.base import AudioChunk, TtsDone, TtsFactory
 from audio.voice import GloveVoice
@@ -507,8 +507,8 @@ async def test_the_resampler_keeps_speech_and_lets_nothing_fold_back(browser: Ch
 
 @pytest.fixture
 def weights() -> None:
-    from appliance.config import GloveConfig
-    from appliance.stock import needed_weights, weights_store
+    from appliance.config.schema import GloveConfig
+    from appliance.session.stock import needed_weights, weights_store
 
     config = GloveConfig()
     try:
@@ -519,8 +519,10 @@ def weights() -> None:
 
 @pytest.mark.parametrize("via", ["websocket", "webrtc"])
 async def test_somebody_speaks_to_the_page_and_is_answered(tmp_path: Path, weights: None, via: str) -> None:
-    from appliance.build import load_parts
-    from appliance.config import GloveConfig, ModelConfig, StoreConfig
+    from appliance.config.keeping import StoreConfig
+    from appliance.config.schema import GloveConfig
+    from appliance.config.speech import ModelConfig
+    from appliance.session.build import load_parts
 
     parts = await load_parts(GloveConfig(model=ModelConfig(provider="none"), store=StoreConfig(path="memory")))
     spoken = microphone(tmp_path / "question.wav", *await voice(parts.voices, "What time is it in Tokyo?"))

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from appliance.api import make_app, serve
-from appliance.auth import new_token
+from appliance.web.api import make_app, serve
+from appliance.web.auth import new_token
 from tests.peers.browser import FLAGS, Chromium, chromium, microphone, until_true
 from tests.realtime.peer import House, until
 from tests.realtime.server import place

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives import hashes, serialization
 
-from appliance.lan import Lan
+from appliance.lan.network import Lan
 from tests.appliance.network import HOST, Network, network
 from tests.appliance.test_room_api import TOKEN, machine
 from tests.peers.browser import FLAGS, Chromium, chromium, microphone, serious_faults
@@ -41,7 +41,7 @@ def browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Chromiu
 def trusting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Chromium, Path]]:
     """A browser that trusts the certificate of the network in the folder that comes with it."""
     from agents.base.clock import wall
-    from appliance.authority import Authority
+    from appliance.lan.authority import Authority
 
     folder = tmp_path / "lan"
     Authority.make(folder, "test", wall()).issue([HOST], wall())

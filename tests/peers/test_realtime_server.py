@@ -17,9 +17,9 @@ import pytest
 from openai import AsyncOpenAI
 
 from agents.base.errors import GloveError
-from appliance.build import Parts, load_parts
-from appliance.config import GloveConfig
-from appliance.serve_command import serving
+from appliance.commands.serve import serving
+from appliance.config.schema import GloveConfig
+from appliance.session.build import Parts, load_parts
 from audio.pcm import CAPTURE_RATE_HZ, Pcm, silence, wire_bytes
 from audio.resample import resample
 from audio.tts.hibari import HibariVoice

@@ -18,8 +18,8 @@ from wyoming.satellite import RunSatellite
 
 from agents.base.errors import GloveError
 from agents.base.weights import WeightsStore
-from appliance.build import load_parts
-from appliance.config import GloveConfig
+from appliance.config.schema import GloveConfig
+from appliance.session.build import load_parts
 from appliance.wyoming.feature import lent_by
 from appliance.wyoming.server import WyomingServer
 from audio.pcm import CAPTURE_RATE_HZ, Pcm, silence, wire_bytes

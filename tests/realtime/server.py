@@ -10,8 +10,8 @@ from websockets.asyncio.client import connect
 
 from agents.core.model import ModelAdapter
 from agents.core.tool import Tool
-from appliance.api import ApiServer, make_app, serve
-from appliance.auth import new_token
+from appliance.web.api import ApiServer, make_app, serve
+from appliance.web.auth import new_token
 from tests.realtime.peer import House
 
 

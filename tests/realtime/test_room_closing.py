@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from appliance.room_book import RoomBook
+from appliance.web.room_book import RoomBook
 from audio.io.base import AudioIO
 from realtime.browser.protocol import BadMessage, parse
 from tests.realtime.peer import MemorySocket, PageSession, until

@@ -26,13 +26,13 @@ from agents.core.messages import ModelResult
 from agents.core.model import Notify, PromptRequest
 from agents.models.intents import IntentFirst
 from agents.models.scripted import Call, Fail, Hang, PlainReply, Say, ScriptedModel
-from appliance import device
-from appliance.build import Parts, load_parts
-from appliance.config import GloveConfig
-from appliance.daemon import Daemon
-from appliance.device import run_device
-from appliance.instance import Instance
-from appliance.rooms import DEVICE
+from appliance.config.schema import GloveConfig
+from appliance.daemon import device
+from appliance.daemon.daemon import Daemon
+from appliance.daemon.device import run_device
+from appliance.daemon.instance import Instance
+from appliance.daemon.rooms import DEVICE
+from appliance.session.build import Parts, load_parts
 from audio.events import VoiceEvent
 from audio.io.device import DeviceRoom, DeviceSettings
 from audio.io.front_end import FrontEnd

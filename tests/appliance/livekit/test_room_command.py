@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from agents.base.errors import ConfigError, InputError
-from appliance import control, room_command
+from appliance.commands import room as room_command
+from appliance.daemon import control
 
 
 @pytest.mark.parametrize("command", [room_command.join, room_command.leave])

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from agents.base.errors import GloveError
-from appliance.build import load_parts
-from appliance.conversations import RoomAgent
+from appliance.daemon.conversations import RoomAgent
+from appliance.session.build import load_parts
 from appliance.wyoming.answering import MOST_CONVERSATIONS, Answers
 from tests.appliance.house import simulated
 

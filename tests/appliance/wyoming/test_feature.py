@@ -17,12 +17,12 @@ from wyoming.info import Describe, Info
 
 from agents.base.errors import GloveError
 from agents.base.weights import WeightsStore
-from appliance import service
-from appliance.build import Parts, load_parts
-from appliance.config import GloveConfig
-from appliance.parts import build_recogniser, build_voices
-from appliance.services import settled, stream_recogniser
-from appliance.stock import wants_partials
+from appliance.config.schema import GloveConfig
+from appliance.daemon import service
+from appliance.session.build import Parts, load_parts
+from appliance.session.parts import build_recogniser, build_voices
+from appliance.session.services import settled, stream_recogniser
+from appliance.session.stock import wants_partials
 from appliance.wyoming.feature import WYOMING, lent_by, run_wyoming
 from appliance.wyoming.languages import understood
 from appliance.wyoming.server import WyomingServer

@@ -14,7 +14,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from agents.base import clock
-from appliance.server import serve
+from appliance.web.server import serve
 from realtime.s2s import events
 from realtime.s2s.contract import SessionConfig, ToolSpec
 from realtime.s2s.create import create_s2s_adapter

@@ -1,0 +1,1 @@
+"""The commands of ``glove``, one module each, and what they share."""

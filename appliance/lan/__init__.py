@@ -1,0 +1,1 @@
+"""The appliance on the local network: certificate, announcement, pairing."""

@@ -1,0 +1,1 @@
+"""What is written down about a running appliance: logs, events, metrics."""

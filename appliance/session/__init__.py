@@ -1,0 +1,1 @@
+"""What a configuration becomes: ears, mouth and mind, loaded once and composed into sessions."""

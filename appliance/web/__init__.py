@@ -1,0 +1,1 @@
+"""The page, its rooms and the control API over HTTP."""
