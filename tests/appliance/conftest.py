@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -46,10 +47,12 @@ class Ended:
 
 
 def glove_process(*arguments: str, text: bool = True, **pipes: int) -> subprocess.Popen[Any]:
-    """``glove`` in a process of its own, from this source tree."""
+    """``glove`` in a process of its own, from this source tree; it hears Ctrl-C even where the tests do not."""
     program = [sys.executable, "-c", "from appliance.entry import main; main()", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen(program, env=environment, text=text, **pipes)  # type: ignore[call-overload]
+    return subprocess.Popen(  # type: ignore[call-overload]
+        program, env=environment, text=text, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL), **pipes
+    )
 
 
 @pytest.fixture(autouse=True)
