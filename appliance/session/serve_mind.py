@@ -41,13 +41,14 @@ class AgentMind:
         from agents.core.glove import Glove
         from agents.stores.memory import MemoryStore
 
+        question, own_tools = self._shared_out(question)
         turn_id = new_turn_id()
         model = HandsOver(self._mind.model, question, turn_id, tell)
         instructions = question.instructions or self._mind.instructions
         store = MemoryStore()
         await store.append_messages(list(question.messages[:-1]))  # for tools that look back: "repeat that"
         glove = Glove(model=model, system_prompt=instructions, store=store, builtin_tools=False, server_mode=True)
-        for tool in self._own_tools(question):
+        for tool in own_tools:
             glove.fold(tool)
         listener = _Listener(tell)
         glove.build().add_subscriber(listener)
@@ -57,10 +58,15 @@ class AgentMind:
             await glove.close()
         return listener.usage
 
-    def _own_tools(self, question: Question) -> list[Tool[Any]]:
-        """The client's tools stand in for ours of the same name."""
-        theirs = {tool.name.lower() for tool in question.tools}
-        return [tool for tool in self._tools if question.own_tools and tool.name.lower() not in theirs]
+    def _shared_out(self, question: Question) -> tuple[Question, list[Tool[Any]]]:
+        """Of two tools of a name the client's is kept where a model chooses; else ours, which knows its sentences."""
+        ours = self._tools if question.own_tools else []
+        if self._mind.calls_tools:
+            theirs = {tool.name.lower() for tool in question.tools}
+            return question, [tool for tool in ours if tool.name.lower() not in theirs]
+        names = {tool.name.lower() for tool in ours}
+        left = [tool for tool in question.tools if tool.name.lower() not in names]
+        return dataclasses.replace(question, tools=left), ours
 
 
 def _asked(question: Question) -> str:

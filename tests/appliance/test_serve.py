@@ -70,6 +70,15 @@ async def test_sums_are_done_without_any_model() -> None:
         assert "42" in text_of(await answer(mind, asks("What is seven times six?")))
 
 
+async def test_sums_are_done_without_any_model_for_a_client_that_has_a_tool_for_them_too() -> None:
+    async with minded() as (mind, _, parts):
+        for tool in parts.mind.tools:
+            theirs = ToolSpec(tool.name, "The client's own.", {"type": "object", "properties": {}})
+            told = await answer(mind, asks("What is seven times six?", tools=[WEATHER, theirs]))
+            assert "42" in text_of(told)
+            assert not [thought for thought in told if isinstance(thought, ClientCall)]
+
+
 async def test_what_needs_a_model_is_said_to_need_one() -> None:
     async with minded() as (mind, _, _):
         assert "language model" in text_of(await answer(mind, asks("Why is the sky blue?")))
