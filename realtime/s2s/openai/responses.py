@@ -48,11 +48,6 @@ class Responses:
         self._unwanted = False
         self._cancelled: deque[str] = deque(maxlen=_REMEMBERED)
 
-    @property
-    def is_queued(self) -> bool:
-        """Whether another answer is wanted after this one."""
-        return self._queued
-
     def request(self) -> None:
         """An answer is wanted: now, or after the one that is under way."""
         self._queued = True
